@@ -1,0 +1,58 @@
+package engine
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/lessor-dev/lessor/pkg/plan"
+	"github.com/lessor-dev/lessor/pkg/tenant"
+)
+
+// Operation is one run of a plan for a tenant, all that a child process needs
+// to know.
+type Operation struct {
+	ID     string      `json:"id"`
+	Tenant tenant.ID   `json:"tenant"`
+	Fence  int64       `json:"fence"`
+	Steps  []plan.Step `json:"steps"`
+	// Stack is where the state is; Stack.Created decides between the
+	// creation and the selection of the stack.
+	Stack tenant.Stack `json:"stack"`
+	// Region is of the state bucket's backend URL and of the AWS provider
+	// where the topology has none.
+	Topologies []Topology `json:"topologies,omitempty"`
+	// Deadline ends the operation, whatever it does.
+	Deadline time.Time `json:"deadline"`
+}
+
+// Result is how an operation ended.
+type Result struct {
+	// Failure is nil if every step succeeded.
+	Failure *tenant.Failure `json:"failure,omitempty"`
+	// Outputs are those of the last up, without secrets.
+	Outputs map[string]json.RawMessage `json:"outputs,omitempty"`
+	// Changes counts resources by what was done to them, over all steps.
+	Changes map[string]int `json:"changes,omitempty"`
+	// Resources is how many the state holds afterwards, without the stack
+	// itself, components and providers. It is -1 if that is not known.
+	Resources int                 `json:"resources"`
+	Report    []tenant.Difference `json:"report,omitempty"`
+	// StackCreated reports that the stack has a checkpoint.
+	StackCreated bool `json:"stackCreated"`
+	// Clean reports that every CLI process ended by itself, so that it
+	// released the lock and every write of state was answered.
+	Clean bool `json:"clean"`
+	// Processes counts the CLI processes that were started.
+	Processes int `json:"processes"`
+	// PeakMemory is the highest PSS of the session, in bytes.
+	PeakMemory int64 `json:"peakMemory,omitempty"`
+}
+
+// Progress tells how far an operation is.
+type Progress struct {
+	Step    plan.Step `json:"step"`
+	Done    int       `json:"done"`
+	Planned int       `json:"planned"`
+	// Resource is the type and name of the resource that changed last.
+	Resource string `json:"resource,omitempty"`
+}

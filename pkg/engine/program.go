@@ -1,0 +1,51 @@
+package engine
+
+import (
+	"encoding/json"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/lessor-dev/lessor/pkg/tenant"
+)
+
+// Program makes one topology of a tenant's infrastructure.
+type Program interface {
+	// Check judges parameters before anything is started. Its error names
+	// the parameter and what is allowed.
+	Check(parameters tenant.Parameters) error
+	// Deploy declares the resources of one topology and returns its outputs.
+	// Names of resources and physical names come from topology.Name and
+	// topology.PhysicalName, so that two topologies can stand side by side.
+	Deploy(ctx *pulumi.Context, topology Topology) (pulumi.Map, error)
+}
+
+// Programs are the programs a worker knows, by the name that the catalog uses.
+type Programs map[string]Program
+
+// Topology is one generation of a tenant's infrastructure.
+type Topology struct {
+	// Generation numbers it: t1, t2, … A tier change begins a new one.
+	Generation int               `json:"generation"`
+	Tenant     tenant.ID         `json:"tenant"`
+	Tier       string            `json:"tier"`
+	Region     string            `json:"region"`
+	Phase      tenant.Phase      `json:"phase"`
+	Program    string            `json:"program"`
+	Parameters tenant.Parameters `json:"parameters,omitempty"`
+	// RoleARN is the role that the provider assumes, "" for the worker's own.
+	RoleARN string `json:"roleArn,omitempty"`
+	// Protect is set once the topology stood: it guards resources that hold
+	// data against deletion, in the engine and at AWS.
+	Protect bool `json:"protect,omitempty"`
+	// FinalSnapshot is the name of the snapshot that a deletion takes, or "".
+	FinalSnapshot string `json:"finalSnapshot,omitempty"`
+}
+
+// Decode reads parameters over the defaults in into, a pointer to a struct
+// with json tags, and refuses names that it does not have.
+func Decode(parameters tenant.Parameters, into any) error {
+	return decode(parameters, into)
+}
+
+// Output is one output of a stack; secret ones are not handed out.
+type Output = json.RawMessage

@@ -1,0 +1,21 @@
+package plan
+
+// Step is one thing to do with a tenant's stack.
+type Step string
+
+// The steps, in the order in which a plan may hold them.
+const (
+	// StepRefresh reads the real resources into the state.
+	StepRefresh Step = "refresh"
+	// StepPreview reports what an up would change.
+	StepPreview Step = "preview"
+	// StepUp makes the stack what the blueprint says.
+	StepUp Step = "up"
+	// StepPrepareDelete is an up with protection off and the final snapshot
+	// named, since these settings must be in the state before a destroy.
+	StepPrepareDelete Step = "prepare-delete"
+	// StepDestroy deletes every resource, from the state alone.
+	StepDestroy Step = "destroy"
+	// StepRemove proves the state empty and removes the stack's history.
+	StepRemove Step = "remove"
+)

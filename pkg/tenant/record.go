@@ -1,0 +1,157 @@
+package tenant
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Record is the row of one tenant: what it shall be, what it is, and who works
+// on it. docs/contract.md is the contract of its layout.
+type Record struct {
+	ID      ID
+	Desired Desired
+	// DesiredSeq counts the accepted changes of Desired. AppliedSeq is the
+	// one that the last successful operation made, FailedSeq the newest one
+	// that was given up on.
+	DesiredSeq int64
+	AppliedSeq int64
+	FailedSeq  int64
+
+	// Applied is nil until an operation of this tenant succeeded.
+	Applied *Applied
+	// Stack is where the state is kept; its zero value means that no
+	// operation ever began.
+	Stack Stack
+	// Outputs are the program's outputs without secrets.
+	Outputs map[string]json.RawMessage
+
+	Lease Lease
+	// Fence is the number of the newest lease. CleanFence is the newest one
+	// whose holder let go with every write of state answered.
+	Fence      int64
+	CleanFence int64
+
+	// Hold is the reason why no operation may start, empty if one may.
+	Hold string
+	// NotBefore holds a backoff; zero if there is none.
+	NotBefore time.Time
+	// Attempts counts the failed attempts at DesiredSeq.
+	Attempts int
+
+	// Progress is of the operation that runs, Last of the one before.
+	Progress *Progress
+	Last     *Outcome
+
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// NeedsWork reports whether an accepted change was neither applied nor given
+// up on.
+func (r Record) NeedsWork() bool { return r.DesiredSeq > max(r.AppliedSeq, r.FailedSeq) }
+
+// Exists reports whether the row was ever written.
+func (r Record) Exists() bool { return !r.CreatedAt.IsZero() }
+
+// Lease is the right to work on a tenant. Nobody holds it while Owner is "".
+type Lease struct {
+	Owner string
+	// RVN (record version number) changes with every renewal.
+	RVN      string
+	Duration time.Duration
+	// Until is the holder's wall clock: a hint for people, never a ground to
+	// take over.
+	Until time.Time
+	// Message is the id of the SQS message that only the holder may delete.
+	Message string
+}
+
+// Stack names the Pulumi stack of a tenant. It is recorded before the first
+// operation and never changes by itself.
+type Stack struct {
+	Project string `json:"project"`
+	Name    string `json:"name"`
+	// Shard is the state bucket.
+	Shard string `json:"shard"`
+	// Created is set once the stack is known to have a checkpoint.
+	Created bool `json:"created,omitempty"`
+}
+
+// Applied is what the last successful operation made.
+type Applied struct {
+	Spec      Spec                    `json:"spec"`
+	Blueprint Blueprint               `json:"blueprint"`
+	Requests  map[RequestKind]Version `json:"requests,omitempty"`
+	// Build is the version of the worker whose programs made it.
+	Build string `json:"build,omitempty"`
+	// Generation numbers the topology: "t1", "t2", …
+	Generation int       `json:"generation,omitempty"`
+	At         time.Time `json:"at"`
+}
+
+// FailurePolicy says what happens after an operation failed for good.
+type FailurePolicy string
+
+// The failure policies. Rollback destroys what a first provision left behind,
+// Revert goes back to what is applied, Keep leaves it for people.
+const (
+	PolicyRollback FailurePolicy = "rollback"
+	PolicyRevert   FailurePolicy = "revert"
+	PolicyKeep     FailurePolicy = "keep"
+)
+
+// Blueprint is what the catalog makes of a tier and the tenant's parameters:
+// everything an operation needs to know.
+type Blueprint struct {
+	Program string `json:"program"`
+	// Parameters are the tier's, overridden by the tenant's.
+	Parameters Parameters `json:"parameters,omitempty"`
+	RoleARN    string     `json:"roleArn,omitempty"`
+	// DataLoss reports that a deletion needs AcceptDataLoss, because the
+	// tier keeps data and takes no final snapshot.
+	DataLoss bool `json:"dataLoss,omitempty"`
+	// FinalSnapshot makes a deletion keep a last snapshot of the data,
+	// unless AcceptDataLoss was given.
+	FinalSnapshot bool          `json:"finalSnapshot,omitempty"`
+	OnCreate      FailurePolicy `json:"onCreate,omitempty"`
+	OnUpdate      FailurePolicy `json:"onUpdate,omitempty"`
+	MaxAttempts   int           `json:"maxAttempts,omitempty"`
+}
+
+// Progress is how far the running operation is.
+type Progress struct {
+	OperationID string    `json:"operationId"`
+	Step        string    `json:"step"`
+	Done        int       `json:"done"`
+	Planned     int       `json:"planned"`
+	StartedAt   time.Time `json:"startedAt"`
+	UpdatedAt   time.Time `json:"updatedAt"`
+}
+
+// Outcome is how an operation ended.
+type Outcome struct {
+	OperationID string        `json:"operationId"`
+	Steps       []string      `json:"steps"`
+	Fence       int64         `json:"fence"`
+	Sequence    int64         `json:"sequence"`
+	StartedAt   time.Time     `json:"startedAt"`
+	Duration    time.Duration `json:"durationNanos"`
+	// Changes counts resources by what was done to them: create, update,
+	// replace, delete, same.
+	Changes map[string]int `json:"changes,omitempty"`
+	// Resources is how many the state holds, without the stack itself,
+	// components and providers.
+	Resources int      `json:"resources"`
+	Failure   *Failure `json:"failure,omitempty"`
+	// Report lists what a preview or a refresh found.
+	Report []Difference `json:"report,omitempty"`
+}
+
+// Difference is one resource that a preview would change or a refresh found
+// changed.
+type Difference struct {
+	Type       string   `json:"type"`
+	Name       string   `json:"name"`
+	Action     string   `json:"action"`
+	Properties []string `json:"properties,omitempty"`
+}
