@@ -11,6 +11,9 @@ const (
 	StepPreview Step = "preview"
 	// StepUp makes the stack what the blueprint says.
 	StepUp Step = "up"
+	// StepProtect is an up with protection on. It follows the first up, and not
+	// earlier, so that a first provision that fails can be rolled back.
+	StepProtect Step = "protect"
 	// StepPrepareDelete is an up with protection off and the final snapshot
 	// named, since these settings must be in the state before a destroy.
 	StepPrepareDelete Step = "prepare-delete"

@@ -41,6 +41,9 @@ type Record struct {
 	// Progress is of the operation that runs, Last of the one before.
 	Progress *Progress
 	Last     *Outcome
+	// Unpublished is the id of the operation whose result event may not have
+	// reached the target yet, or "".
+	Unpublished string
 
 	CreatedAt time.Time
 	UpdatedAt time.Time
@@ -107,6 +110,9 @@ type Blueprint struct {
 	// Parameters are the tier's, overridden by the tenant's.
 	Parameters Parameters `json:"parameters,omitempty"`
 	RoleARN    string     `json:"roleArn,omitempty"`
+	// Protect guards resources that hold data against deletion, in the engine
+	// and at AWS, from the first successful up until a deletion is prepared.
+	Protect bool `json:"protect,omitempty"`
 	// DataLoss reports that a deletion needs AcceptDataLoss, because the
 	// tier keeps data and takes no final snapshot.
 	DataLoss bool `json:"dataLoss,omitempty"`

@@ -1,0 +1,158 @@
+package reconcile
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/lessor-dev/lessor/pkg/plan"
+	"github.com/lessor-dev/lessor/pkg/tenant"
+)
+
+// MaxOutputBytes bounds the outputs of a tenant as JSON: the row is an item of
+// DynamoDB, which may have 400 KB, and every reader pays for its size.
+const MaxOutputBytes = 64 << 10
+
+// judgeResult turns the result of an operation into what to record.
+func (t *tenure) judgeResult(rec tenant.Record, p plan.Plan, done *operationDone) {
+	s := &done.settlement
+	s.Outputs = rec.Outputs
+
+	if done.result.Failure == nil {
+		done.result.Failure = oversized(done.result.Outputs)
+		s.Outcome.Failure = done.result.Failure
+	}
+
+	if failure := done.result.Failure; failure != nil {
+		s.Attempts, s.GaveUp = rec.Attempts, false
+
+		switch failure.Kind.Retry() {
+		case tenant.RetryNever:
+			s.Attempts++
+			s.GaveUp = true
+		case tenant.RetryUncounted:
+			s.NotBefore = t.now().Add(t.Config.Backoff.After(1, chance()))
+			if failure.Kind == tenant.KindInterrupted {
+				s.NotBefore = t.now()
+			}
+		case tenant.RetryCounted:
+			s.Attempts++
+			s.GaveUp = s.Attempts >= maxAttempts(p.Blueprint)
+			s.NotBefore = t.now().Add(t.Config.Backoff.After(s.Attempts, chance()))
+		}
+
+		return
+	}
+
+	s.Applied = t.applied(p)
+
+	switch {
+	case slices.Contains(p.Steps, plan.StepRemove):
+		s.Outputs = nil
+	case slices.Contains(p.Steps, plan.StepUp):
+		s.Outputs = done.result.Outputs
+	}
+}
+
+const defaultMaxAttempts = 5
+
+func maxAttempts(b tenant.Blueprint) int {
+	if b.MaxAttempts > 0 {
+		return b.MaxAttempts
+	}
+
+	return defaultMaxAttempts
+}
+
+func oversized(outputs map[string]json.RawMessage) *tenant.Failure {
+	size, largest := 0, ""
+
+	for name, value := range outputs {
+		size += len(name) + len(value)
+		if largest == "" || len(value) > len(outputs[largest]) {
+			largest = name
+		}
+	}
+
+	if size <= MaxOutputBytes {
+		return nil
+	}
+
+	return &tenant.Failure{
+		Kind: tenant.KindInvalid,
+		Message: fmt.Sprintf("the program's outputs have %d bytes, more than the %d that a tenant's row takes; the largest is %q with %d",
+			size, MaxOutputBytes, largest, len(outputs[largest])),
+		Hint: "export names and addresses, and keep documents in S3 or Secrets Manager with their ARN as the output",
+	}
+}
+
+// compensate follows the tier's policy once an operation was given up on: a
+// first provision leaves nothing behind, an update goes back to what worked.
+func (t *tenure) compensate(rec tenant.Record, p plan.Plan, done operationDone) operationDone {
+	back, ok := t.wayBack(rec, p, done)
+	if !ok {
+		return done
+	}
+
+	op := t.newOperation(rec, back.Steps)
+	op.Stack.Created = done.settlement.Stack.Created
+
+	if back.Blueprint.Program != "" {
+		op.Topologies = append(op.Topologies, topology(rec, back, op.ID))
+	}
+
+	undone := t.execute(rec, op, tierOf(rec, p))
+	done.settlement.Clean = undone.settlement.Clean
+	done.settlement.Stack = undone.settlement.Stack
+	done.settlement.Outcome.Duration += undone.settlement.Outcome.Duration
+	done.settlement.Outcome.Steps = append(done.settlement.Outcome.Steps, undone.settlement.Outcome.Steps...)
+	done.settlement.Outcome.Resources = undone.settlement.Outcome.Resources
+
+	if undone.result.Failure == nil {
+		return done
+	}
+
+	// Nothing may be given up on while it is half there: the next attempt
+	// ends in another compensation.
+	done.result.Failure = undone.result.Failure
+	done.settlement.GaveUp = false
+	done.settlement.NotBefore = t.now().Add(t.Config.Backoff.After(done.settlement.Attempts, chance()))
+	done.settlement.Outcome.Failure = &tenant.Failure{
+		Kind: undone.result.Failure.Kind,
+		Message: fmt.Sprintf("%s; undoing it failed too: %s",
+			failureMessage(done.settlement.Outcome.Failure), undone.result.Failure.Message),
+		Hint:     undone.result.Failure.Hint,
+		Resource: undone.result.Failure.Resource,
+		Step:     undone.result.Failure.Step,
+	}
+
+	return done
+}
+
+func failureMessage(f *tenant.Failure) string {
+	if f == nil {
+		return "the operation failed"
+	}
+
+	return f.Message
+}
+
+// wayBack is the plan that undoes a failed operation, if the policy has one.
+func (t *tenure) wayBack(rec tenant.Record, p plan.Plan, done operationDone) (plan.Plan, bool) {
+	stands := rec.Applied != nil && rec.Applied.Spec.Phase != tenant.PhaseAbsent
+	began := done.settlement.Stack.Created || rec.Stack.Created
+
+	switch {
+	case !stands && began && p.Blueprint.OnCreate != tenant.PolicyKeep:
+		return plan.Plan{Steps: []plan.Step{plan.StepDestroy, plan.StepRemove}}, true
+	case stands && p.Blueprint.OnUpdate == tenant.PolicyRevert && slices.Contains(p.Steps, plan.StepUp):
+		return plan.Plan{
+			Steps:      []plan.Step{plan.StepUp},
+			Spec:       rec.Applied.Spec,
+			Blueprint:  rec.Applied.Blueprint,
+			Generation: rec.Applied.Generation,
+		}, true
+	default:
+		return plan.Plan{}, false
+	}
+}

@@ -1,0 +1,88 @@
+package reconcile
+
+import (
+	"sync"
+	"time"
+
+	"github.com/lessor-dev/lessor/pkg/engine"
+	"github.com/lessor-dev/lessor/pkg/tenant"
+)
+
+// progressWriter keeps the newest progress and writes it now and then from a
+// goroutine of its own, so that a slow table never slows an operation.
+type progressWriter struct {
+	write func(tenant.Progress) error
+	now   func() time.Time
+
+	mu      sync.Mutex
+	current tenant.Progress
+
+	dirty chan struct{}
+	stop  chan struct{}
+	done  chan error
+}
+
+func newProgressWriter(
+	op engine.Operation, started time.Time, now func() time.Time, write func(tenant.Progress) error,
+) *progressWriter {
+	w := &progressWriter{
+		write:   write,
+		now:     now,
+		current: tenant.Progress{OperationID: op.ID, StartedAt: started.UTC()},
+		dirty:   make(chan struct{}, 1),
+		stop:    make(chan struct{}),
+		done:    make(chan error, 1),
+	}
+
+	go w.loop()
+
+	return w
+}
+
+// report takes note; it never blocks.
+func (w *progressWriter) report(p engine.Progress) {
+	w.mu.Lock()
+	w.current.Step = string(p.Step)
+	w.current.Done = p.Done
+	w.current.Planned = p.Planned
+	w.current.UpdatedAt = w.now().UTC()
+	w.mu.Unlock()
+
+	select {
+	case w.dirty <- struct{}{}:
+	default:
+	}
+}
+
+// close ends the writing and returns the last error of a write. What was not
+// written yet is not: the outcome replaces it.
+func (w *progressWriter) close() error {
+	close(w.stop)
+
+	return <-w.done
+}
+
+func (w *progressWriter) loop() {
+	var err error
+	defer func() { w.done <- err }()
+
+	for {
+		select {
+		case <-w.stop:
+			return
+		case <-w.dirty:
+		}
+
+		w.mu.Lock()
+		current := w.current
+		w.mu.Unlock()
+
+		err = w.write(current)
+
+		select {
+		case <-w.stop:
+			return
+		case <-time.After(progressInterval):
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package reconcile
+
+import (
+	"context"
+	"time"
+
+	"github.com/lessor-dev/lessor/pkg/engine"
+	"github.com/lessor-dev/lessor/pkg/lease"
+	"github.com/lessor-dev/lessor/pkg/plan"
+	"github.com/lessor-dev/lessor/pkg/registry"
+	"github.com/lessor-dev/lessor/pkg/result"
+	"github.com/lessor-dev/lessor/pkg/tenant"
+)
+
+// Rows reads a tenant's row and writes what is known while the lease is held.
+type Rows interface {
+	Get(ctx context.Context, id tenant.ID) (tenant.Record, error)
+	Begin(ctx context.Context, id tenant.ID, token registry.Token, stack tenant.Stack) error
+	Progress(ctx context.Context, id tenant.ID, token registry.Token, progress tenant.Progress) error
+}
+
+// Ledger ends the work on a row.
+type Ledger interface {
+	Settle(ctx context.Context, id tenant.ID, token registry.Token, s registry.Settlement) (registry.Settled, error)
+	Release(ctx context.Context, id tenant.ID, token registry.Token, clean bool) error
+	// ReleaseSeen releases only if desired is still the one seen.
+	ReleaseSeen(ctx context.Context, id tenant.ID, token registry.Token, seen int64, clean bool) error
+	Published(ctx context.Context, id tenant.ID, operationID string) error
+}
+
+// Leases grants the right to work on a tenant.
+type Leases interface {
+	Acquire(ctx context.Context, rec tenant.Record, messageID string) (*lease.Lease, error)
+	Stale(rec tenant.Record) bool
+}
+
+// Engine runs operations.
+type Engine interface {
+	Run(ctx context.Context, slot int, op engine.Operation, watch engine.Watch) engine.Result
+}
+
+// Slots are the places in which operations run, fixed in number.
+type Slots interface {
+	Take(ctx context.Context) (int, error)
+	Give(slot int)
+}
+
+// Gate says whether a new operation may start at all.
+type Gate interface {
+	// Closed returns the reason, ReasonDrain or ReasonPaused, or "".
+	Closed() Reason
+}
+
+// Publisher tells the outside how operations ended.
+type Publisher interface {
+	Publish(ctx context.Context, e result.Event) error
+}
+
+// Observer is told what happens, for logs and metrics.
+type Observer interface {
+	LeaseAcquired(id tenant.ID, token registry.Token, tookOver bool)
+	OperationStarted(op engine.Operation, sequence int64, tier string)
+	OperationFinished(op engine.Operation, tier string, outcome tenant.Outcome, res engine.Result)
+	Trouble(id tenant.ID, doing string, err error)
+}
+
+// Message is the SQS message that made us look at the tenant.
+type Message interface {
+	ID() string
+	// Extend makes the message invisible for another visibility timeout. It
+	// fails if the message is somebody else's by now.
+	Extend(ctx context.Context) error
+}
+
+// Config is what a Reconciler needs to know of the fleet.
+type Config struct {
+	// Project is the Pulumi project of new stacks.
+	Project string
+	// Buckets are the shards for new stacks.
+	Buckets []string
+	// Build is the version of this worker, recorded with what it applies.
+	Build string
+	// OperationTimeout bounds one operation.
+	OperationTimeout time.Duration
+	Backoff          Backoff
+}
+
+// Reconciler settles tenants. It is safe for concurrent use.
+type Reconciler struct {
+	Config    Config
+	Rows      Rows
+	Ledger    Ledger
+	Leases    Leases
+	Catalog   plan.Resolver
+	Engine    Engine
+	Slots     Slots
+	Gate      Gate
+	Publisher Publisher
+	Observer  Observer
+	// Now is the wall clock, time.Now if nil.
+	Now func() time.Time
+	// Interrupt is cancelled with engine.ErrInterrupt when the operations
+	// that run must end.
+	Interrupt context.Context //nolint:containedctx // it outlives the messages: see Settle
+}
+
+func (r *Reconciler) now() time.Time {
+	if r.Now == nil {
+		return time.Now()
+	}
+
+	return r.Now()
+}

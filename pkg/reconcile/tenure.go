@@ -1,0 +1,234 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lessor-dev/lessor/pkg/engine"
+	"github.com/lessor-dev/lessor/pkg/lease"
+	"github.com/lessor-dev/lessor/pkg/plan"
+	"github.com/lessor-dev/lessor/pkg/registry"
+	"github.com/lessor-dev/lessor/pkg/tenant"
+)
+
+// maxRounds bounds how long one worker stays with a tenant that changes
+// without end, so that it cannot keep a slot from the others.
+const maxRounds = 5
+
+// tenure is the time in which we hold one tenant's lease.
+type tenure struct {
+	*Reconciler
+
+	lease *lease.Lease
+	ctx   context.Context //nolint:containedctx // it is the lease: cancelled when that is lost
+	slot  int
+	// clean is whether a successor may trust that nothing of ours, or of an
+	// owner before us, is still on its way to the state.
+	clean bool
+}
+
+// rounds works until the row is settled and the lease let go in one write.
+func (t *tenure) rounds(id tenant.ID) (Outcome, error) {
+	rec, err := t.Rows.Get(t.ctx, id)
+	if err != nil {
+		return t.abandon(id, fmt.Errorf("reading the row under the lease: %w", err))
+	}
+
+	for range maxRounds {
+		if !rec.NeedsWork() {
+			return t.letGo(rec, Outcome{Action: ActionDelete, Reason: ReasonSettled})
+		}
+
+		if closed := t.Gate.Closed(); closed != "" {
+			return t.letGo(rec, t.turnedAway(closed))
+		}
+
+		if rec.Hold != "" {
+			return t.letGo(rec, Outcome{Action: ActionDelete, Reason: ReasonHeld})
+		}
+
+		outcome, newest, err := t.round(rec)
+		if err != nil || newest == nil {
+			return outcome, err
+		}
+
+		rec = *newest
+	}
+
+	return t.letGo(rec, Outcome{Action: ActionDelay, Reason: ReasonBusy, Delay: busyDelay})
+}
+
+// round runs one operation and records it. A row is returned if desired moved
+// on meanwhile, so that the lease is still ours and another round is due.
+func (t *tenure) round(rec tenant.Record) (Outcome, *tenant.Record, error) {
+	done, err := t.run(rec)
+	if err != nil {
+		outcome, err := t.abandon(rec.ID, err)
+
+		return outcome, nil, err
+	}
+
+	if done.lost() {
+		return Outcome{Action: ActionDrop, Reason: ReasonLost}, nil, nil
+	}
+
+	if done.interrupted() && !done.settlement.Clean {
+		// Whoever comes next must wait until the lease is dead, and recover.
+		return Outcome{Action: ActionDelay, Reason: ReasonDrain}, nil, nil
+	}
+
+	settled, err := t.Ledger.Settle(t.ctx, rec.ID, t.lease.Token(), done.settlement)
+
+	switch {
+	case errors.Is(err, registry.ErrLeaseLost):
+		return Outcome{Action: ActionDrop, Reason: ReasonLost}, nil, nil
+	case err != nil:
+		// The write may have landed. The lease expires by itself and the
+		// message comes back; a second run of the same plan changes nothing.
+		return Outcome{}, nil, fmt.Errorf("recording the outcome: %w", err)
+	}
+
+	if err := t.publishPending(t.ctx, settled.Record); err != nil {
+		t.Observer.Trouble(rec.ID, "publishing the result", err)
+
+		if settled.Released {
+			return Outcome{Action: ActionDelay, Reason: ReasonError, Delay: busyDelay}, nil, nil
+		}
+	}
+
+	if !settled.Released {
+		return Outcome{}, &settled.Record, nil
+	}
+
+	return t.after(done), nil, nil
+}
+
+// after says what becomes of the message once the outcome is recorded.
+func (t *tenure) after(done operationDone) Outcome {
+	s := done.settlement
+
+	switch {
+	case s.Applied != nil:
+		return Outcome{Action: ActionDelete, Reason: ReasonSettled}
+	case s.GaveUp:
+		return Outcome{Action: ActionDelete, Reason: ReasonFailed}
+	case done.interrupted():
+		return Outcome{Action: ActionDelay, Reason: ReasonDrain}
+	default:
+		return Outcome{Action: ActionDelay, Reason: ReasonBackoff, Delay: max(0, s.NotBefore.Sub(t.now()))}
+	}
+}
+
+// letGo releases the lease without a result.
+func (t *tenure) letGo(rec tenant.Record, outcome Outcome) (Outcome, error) {
+	err := t.Ledger.ReleaseSeen(t.ctx, rec.ID, t.lease.Token(), rec.DesiredSeq, t.clean)
+
+	switch {
+	case errors.Is(err, registry.ErrLeaseLost):
+		return Outcome{Action: ActionDrop, Reason: ReasonLost}, nil
+	case errors.Is(err, registry.ErrMoved):
+		// A change came in after we looked and its message was handed over
+		// to us: ours must stand for it.
+		return Outcome{Action: ActionDelay, Reason: ReasonBusy}, nil
+	case err != nil:
+		return Outcome{}, fmt.Errorf("letting go of the lease: %w", err)
+	}
+
+	return outcome, nil
+}
+
+// abandon lets go after trouble that was not the tenant's, as well as it can:
+// if that fails too, the lease expires.
+func (t *tenure) abandon(id tenant.ID, cause error) (Outcome, error) {
+	if context.Cause(t.ctx) != nil {
+		return Outcome{Action: ActionDrop, Reason: ReasonLost}, nil
+	}
+
+	if err := t.Ledger.Release(t.ctx, id, t.lease.Token(), t.clean); err != nil {
+		return Outcome{}, errors.Join(cause, fmt.Errorf("letting go of the lease: %w", err))
+	}
+
+	return Outcome{}, cause
+}
+
+// run makes the plan and has the engine do it.
+func (t *tenure) run(rec tenant.Record) (operationDone, error) {
+	p, err := plan.For(rec, t.Catalog)
+	if err != nil {
+		return t.refused(rec, err)
+	}
+
+	if len(p.Steps) == 0 {
+		return t.nothingToDo(rec, p), nil
+	}
+
+	op := t.operation(rec, p)
+
+	if rec.Stack.Project == "" {
+		if err := t.Rows.Begin(t.ctx, rec.ID, t.lease.Token(), op.Stack); err != nil {
+			return operationDone{}, fmt.Errorf("recording the stack: %w", err)
+		}
+	}
+
+	done := t.execute(rec, op, tierOf(rec, p))
+	t.judgeResult(rec, p, &done)
+
+	if !done.settlement.GaveUp {
+		return done, nil
+	}
+
+	return t.compensate(rec, p, done), nil
+}
+
+// execute runs one operation and keeps the row's progress.
+func (t *tenure) execute(rec tenant.Record, op engine.Operation, tier string) operationDone {
+	started := t.now()
+
+	t.Observer.OperationStarted(op, rec.DesiredSeq, tier)
+
+	ctx, cancel := t.operationContext()
+	defer cancel(nil)
+
+	progress := newProgressWriter(op, started, t.now, func(p tenant.Progress) error {
+		return t.Rows.Progress(ctx, rec.ID, t.lease.Token(), p)
+	})
+
+	res := t.Engine.Run(ctx, t.slot, op, engine.Watch{Progress: progress.report, LeaseUntil: t.lease.Deadline})
+	if err := progress.close(); err != nil && ctx.Err() == nil {
+		t.Observer.Trouble(rec.ID, "writing the progress", err)
+	}
+
+	t.clean = t.clean && res.Clean
+	done := operationDone{op: op, result: res, settlement: registry.Settlement{
+		Target:  rec.DesiredSeq,
+		Stack:   op.Stack,
+		Clean:   t.clean,
+		Outcome: outcomeOf(op, rec.DesiredSeq, started, t.now().Sub(started), res),
+	}}
+	done.settlement.Stack.Created = res.StackCreated
+
+	t.Observer.OperationFinished(op, tier, done.settlement.Outcome, res)
+
+	return done
+}
+
+// operationContext ends with the lease, or with an interrupt of all operations.
+func (t *tenure) operationContext() (context.Context, context.CancelCauseFunc) {
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(t.ctx))
+
+	stopLease := context.AfterFunc(t.ctx, func() {
+		cancel(fmt.Errorf("%w: %w", engine.ErrLeaseLost, context.Cause(t.ctx)))
+	})
+	stopInterrupt := context.AfterFunc(t.Interrupt, func() { cancel(context.Cause(t.Interrupt)) })
+
+	return ctx, func(cause error) {
+		stopLease()
+		stopInterrupt()
+		cancel(cause)
+	}
+}
+
+// progressInterval spaces the writes of progress: each costs a write unit.
+const progressInterval = 2 * time.Second
