@@ -57,6 +57,11 @@ func (d *Desired) raiseFloor(version Version) bool {
 		return d.Floor.After(p.Version)
 	})
 
+	// Desired with nothing in a map has no map, however it came about.
+	if len(d.Parameters) == 0 {
+		d.Parameters = nil
+	}
+
 	return true
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -21,7 +22,7 @@ var ErrInvalidID = errors.New("invalid tenant id")
 // underscores, dots and hyphens, of which the first is a letter or a digit.
 func ParseID(s string) (ID, error) {
 	if !idPattern.MatchString(s) {
-		return "", fmt.Errorf("%w %q: it must match %s", ErrInvalidID, abbreviate(s), idPattern)
+		return "", fmt.Errorf("%w %s: it must match %s", ErrInvalidID, quote(s), idPattern)
 	}
 
 	return ID(s), nil
@@ -81,12 +82,14 @@ func endsLikeHash(slug string) bool {
 	return strings.Trim(slug[i+1:], "0123456789abcdef") == ""
 }
 
-// abbreviate keeps hostile input from filling logs and error messages.
-func abbreviate(s string) string {
+// quote keeps hostile input from filling logs and error messages.
+func quote(s string) string {
 	const limit = 80
-	if len(s) <= limit {
-		return s
+
+	quoted := strconv.Quote(s)
+	if len(quoted) <= limit {
+		return quoted
 	}
 
-	return s[:limit] + "…"
+	return strings.ToValidUTF8(quoted[:limit], "") + "…"
 }

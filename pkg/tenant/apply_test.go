@@ -1,0 +1,247 @@
+package tenant_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/lessor-dev/lessor/pkg/tenant"
+)
+
+func TestApplyGivesTheSameDesiredInAnyOrderAndWithRepetitions(t *testing.T) {
+	t.Parallel()
+
+	rapid.Check(t, func(t *rapid.T) {
+		events := history().Draw(t, "history")
+		want := fold(tenant.Desired{}, events...)
+
+		repeated := slices.Clone(events)
+		if len(events) > 0 {
+			repeated = append(repeated, rapid.SliceOfN(rapid.SampledFrom(events), 0, maxEvents).Draw(t, "repetitions")...)
+		}
+
+		shuffled := rapid.Permutation(repeated).Draw(t, "order")
+
+		require.Equal(t, want, fold(tenant.Desired{}, shuffled...))
+	})
+}
+
+// Small histories are tried in every order there is, not only in drawn ones.
+func TestApplyGivesTheSameDesiredInEveryPermutation(t *testing.T) {
+	t.Parallel()
+
+	tests := map[string][]tenant.Event{
+		"updates before creation": {
+			made(tenant.EventCreated, 2, "a", withTier("free"), withParameters(`{"size":1}`)),
+			made(tenant.EventUpdated, 1, "b", withParameters(`{"size":2,"seats":5}`)),
+			made(tenant.EventUpdated, 3, "c", withParameters(`{"size":3}`)),
+			made(tenant.EventTierChanged, 1, "d", withTier("enterprise")),
+			made(tenant.EventTierChanged, 4, "e", withTier("standard")),
+		},
+		"delete then create": {
+			made(tenant.EventCreated, 1, "a", withTier("free"), withParameters(`{"size":1}`)),
+			made(tenant.EventSuspended, 2, "b"),
+			made(tenant.EventDeleted, 3, "c"),
+			made(tenant.EventCreated, 4, "d", withTier("standard"), withParameters(`{"seats":2}`)),
+			made(tenant.EventUpdated, 5, "e", withParameters(`{"seats":null}`)),
+		},
+		"equal times": {
+			made(tenant.EventCreated, 1, "b", withTier("free"), withParameters(`{"size":1}`)),
+			made(tenant.EventCreated, 1, "d", withTier("standard"), withParameters(`{"size":2}`)),
+			made(tenant.EventUpdated, 1, "a", withParameters(`{"size":3}`)),
+			made(tenant.EventUpdated, 1, "c", withParameters(`{"size":4}`)),
+			made(tenant.EventDeleted, 1, "e"),
+		},
+		"a creation that wipes every parameter": {
+			made(tenant.EventUpdated, 1, "a", withParameters(`{"size":1}`)),
+			made(tenant.EventCreated, 2, "b", withTier("free")),
+		},
+		"requests": {
+			made(tenant.EventReprovision, 1, "a"),
+			made(tenant.EventReprovision, 2, "b"),
+			made(tenant.EventRefresh, 1, "c"),
+			made(tenant.EventPreview, 1, "d"),
+			made(tenant.EventNudged, 9, "e"),
+		},
+	}
+
+	for name, events := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			want := fold(tenant.Desired{}, events...)
+			count := 0
+
+			for order := range permutations(events) {
+				require.Equal(t, want, fold(tenant.Desired{}, order...), "order %v", ids(order))
+
+				count++
+			}
+
+			require.Equal(t, factorial(len(events)), count)
+		})
+	}
+}
+
+// Whoever folds two halves apart and replays one onto the other gets what the
+// whole would have given.
+func TestApplyIsAssociative(t *testing.T) {
+	t.Parallel()
+
+	rapid.Check(t, func(t *rapid.T) {
+		events := history().Draw(t, "history")
+		cut := rapid.IntRange(0, len(events)).Draw(t, "cut")
+		first, second := events[:cut], events[cut:]
+
+		whole := fold(tenant.Desired{}, events...)
+
+		require.Equal(t, whole, fold(fold(tenant.Desired{}, first...), second...))
+		require.Equal(t, whole, fold(fold(tenant.Desired{}, second...), first...))
+		require.Equal(t, whole, fold(whole, second...), "replaying a half onto the whole changes nothing")
+	})
+}
+
+func TestApplyReportsAChangeExactlyIfThereIsOne(t *testing.T) {
+	t.Parallel()
+
+	rapid.Check(t, func(t *rapid.T) {
+		desired := fold(tenant.Desired{}, history().Draw(t, "history")...)
+		e := event(maxEvents+1).Draw(t, "next")
+
+		after, changed := tenant.Apply(desired, e)
+		require.Equal(t, !reflect.DeepEqual(desired, after), changed)
+
+		again, changed := tenant.Apply(after, e)
+		require.False(t, changed)
+		require.Equal(t, after, again)
+	})
+}
+
+func TestApplyLeavesItsArgumentsAlone(t *testing.T) {
+	t.Parallel()
+
+	rapid.Check(t, func(t *rapid.T) {
+		events := history().Draw(t, "history")
+		desired, twin := fold(tenant.Desired{}, events...), fold(tenant.Desired{}, events...)
+		e := event(maxEvents+1).Draw(t, "next")
+
+		after, _ := tenant.Apply(desired, e)
+		want, err := json.Marshal(after)
+		require.NoError(t, err)
+		require.Equal(t, twin, desired)
+
+		// Neither does the result share memory with the event.
+		for _, value := range e.Parameters {
+			for i := range value {
+				value[i] = '!'
+			}
+		}
+
+		got, err := json.Marshal(after)
+		require.NoError(t, err)
+		require.Equal(t, string(want), string(got))
+	})
+}
+
+// The fold is judged by an interpreter that knows nothing of versions: it gets
+// the events in their true order and does what each says.
+func TestApplyMeansWhatTheEventsSayInTheirTrueOrder(t *testing.T) {
+	t.Parallel()
+
+	rapid.Check(t, func(t *rapid.T) {
+		events := history().Draw(t, "history")
+
+		ordered := slices.Clone(events)
+		slices.SortFunc(ordered, func(a, b tenant.Event) int { return a.Version.Compare(b.Version) })
+
+		require.Equal(t, interpret(ordered), fold(tenant.Desired{}, events...).Spec())
+	})
+}
+
+func TestApplyIgnoresNudges(t *testing.T) {
+	t.Parallel()
+
+	desired, changed := tenant.Apply(tenant.Desired{}, made(tenant.EventNudged, 1, "a"))
+	require.False(t, changed)
+	require.Equal(t, tenant.Desired{}, desired)
+}
+
+func TestApplyKeepsTheNewestRequestOfEachKind(t *testing.T) {
+	t.Parallel()
+
+	desired := fold(tenant.Desired{},
+		made(tenant.EventReprovision, 5, "new", withReason("patch")),
+		made(tenant.EventReprovision, 4, "old"),
+		made(tenant.EventRefresh, 1, "drift"),
+	)
+
+	require.Equal(t, tenant.Request{EventID: "new", Reason: "patch"}, desired.Requests[tenant.RequestReprovision].Value)
+	require.Equal(t, tenant.Request{EventID: "drift"}, desired.Requests[tenant.RequestRefresh].Value)
+	require.NotContains(t, desired.Requests, tenant.RequestPreview)
+	require.True(t, desired.Newest().IsZero(), "requests are no facts")
+}
+
+// interpret is the reference: one event after the other, oldest first.
+func interpret(events []tenant.Event) tenant.Spec {
+	var (
+		state     tenant.Spec
+		exists    bool
+		suspended bool
+	)
+
+	for _, e := range events {
+		switch e.Type {
+		case tenant.EventCreated:
+			exists, suspended = true, false
+			state = tenant.Spec{Tier: e.Tier, Region: e.Region}
+			state.Parameters = merge(state.Parameters, e.Parameters)
+		case tenant.EventDeleted:
+			exists, state.AcceptDataLoss = false, e.AcceptDataLoss
+		case tenant.EventTierChanged:
+			state.Tier = e.Tier
+			state.Parameters = merge(state.Parameters, e.Parameters)
+		case tenant.EventUpdated:
+			state.Parameters = merge(state.Parameters, e.Parameters)
+		case tenant.EventSuspended:
+			suspended = true
+		case tenant.EventResumed:
+			suspended = false
+		case tenant.EventReprovision, tenant.EventRefresh, tenant.EventPreview, tenant.EventNudged:
+		}
+	}
+
+	switch {
+	case !exists:
+		return tenant.Spec{Phase: tenant.PhaseAbsent, AcceptDataLoss: state.AcceptDataLoss}
+	case suspended:
+		state.Phase = tenant.PhaseSuspended
+	default:
+		state.Phase = tenant.PhaseActive
+	}
+
+	return state
+}
+
+func merge(into, from tenant.Parameters) tenant.Parameters {
+	out := tenant.Parameters{}
+
+	for _, parameters := range []tenant.Parameters{into, from} {
+		for name, value := range parameters {
+			if string(value) == "null" {
+				delete(out, name)
+			} else {
+				out[name] = value
+			}
+		}
+	}
+
+	if len(out) == 0 {
+		return nil
+	}
+
+	return out
+}
