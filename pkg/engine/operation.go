@@ -18,10 +18,14 @@ type Operation struct {
 	// Stack is where the state is; Stack.Created decides between the
 	// creation and the selection of the stack.
 	Stack tenant.Stack `json:"stack"`
-	// Region is of the state bucket's backend URL and of the AWS provider
-	// where the topology has none.
+	// Topologies are all live generations of the tenant's infrastructure. The
+	// outputs of the newest are the tenant's.
 	Topologies []Topology `json:"topologies,omitempty"`
-	// Deadline ends the operation, whatever it does.
+	// Resources is how many the state held when that was last known. It only
+	// serves to tell how far a step is that runs no program.
+	Resources int `json:"resources,omitempty"`
+	// Deadline ends the operation, whatever it does. The runner's timeout does
+	// so where it is earlier, or where this is zero.
 	Deadline time.Time `json:"deadline"`
 }
 
@@ -29,7 +33,7 @@ type Operation struct {
 type Result struct {
 	// Failure is nil if every step succeeded.
 	Failure *tenant.Failure `json:"failure,omitempty"`
-	// Outputs are those of the last up, without secrets.
+	// Outputs are those of the last up. A secret is replaced by "[secret]".
 	Outputs map[string]json.RawMessage `json:"outputs,omitempty"`
 	// Changes counts resources by what was done to them, over all steps.
 	Changes map[string]int `json:"changes,omitempty"`

@@ -1,7 +1,7 @@
 package engine
 
 import (
-	"encoding/json"
+	"fmt"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
@@ -41,11 +41,18 @@ type Topology struct {
 	FinalSnapshot string `json:"finalSnapshot,omitempty"`
 }
 
-// Decode reads parameters over the defaults in into, a pointer to a struct
-// with json tags, and refuses names that it does not have.
-func Decode(parameters tenant.Parameters, into any) error {
-	return decode(parameters, into)
+// Name is the logical name of a part of the topology, unique in the stack:
+// "t1-db".
+func (t Topology) Name(part string) string {
+	return fmt.Sprintf("t%d-%s", t.Generation, part)
 }
 
-// Output is one output of a stack; secret ones are not handed out.
-type Output = json.RawMessage
+// PhysicalName is the name at AWS of a part of the topology, at most limit
+// characters of a-z, 0-9 and hyphens: "acme-t1-db". It is a function of tenant,
+// topology and part alone, so that a resource can be found by its name. The
+// limit must leave ten characters for the tenant.
+func (t Topology) PhysicalName(part string, limit int) string {
+	suffix := "-" + t.Name(part)
+
+	return t.Tenant.Slug(limit-len(suffix)) + suffix
+}
