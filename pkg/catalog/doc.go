@@ -1,0 +1,24 @@
+// Package catalog reads the YAML file that says what each tier is made of, and
+// turns a tenant's spec into the blueprint that an operation needs.
+//
+// A catalog looks like this:
+//
+//	version: 1
+//	tiers:
+//	  enterprise:
+//	    program: silo          # one of the programs that the worker was built with
+//	    parameters: {azs: 2}   # of the program; a tenant's own parameters override them
+//	    wave: 3                # rollouts go through the waves in order, from 0
+//	    onCreate: rollback     # or keep: what a failed first provision leaves behind
+//	    onUpdate: revert       # or keep: what a failed update leaves behind
+//	    maxAttempts: 5         # until an operation is given up
+//	    finalSnapshot: true    # a deletion keeps a last snapshot of the data
+//	    dataLoss: false        # true: a deletion needs acceptDataLoss
+//	    protect: true          # guard what holds data against deletion
+//	    roleArn: arn:aws:iam::123456789012:role/tenants
+//
+// Only version, tiers and program are required. Without the others a tier is
+// in wave 0, rolls back and reverts, is given up after 5 attempts, keeps no
+// snapshot, may be deleted at once, is deployed with the worker's own role, and
+// is protected if finalSnapshot or dataLoss is set.
+package catalog
