@@ -3,8 +3,12 @@ package engine
 import (
 	"context"
 	"errors"
-	"io"
+	"fmt"
+	"os"
+	"path/filepath"
 	"time"
+
+	"github.com/lessor-dev/lessor/pkg/tenant"
 )
 
 // The causes with which the context of Runner.Run is cancelled.
@@ -17,8 +21,8 @@ var (
 
 // Watch is how a caller follows an operation.
 type Watch struct {
-	// Progress is called for every change, by one goroutine. It must not block
-	// for long. It may be nil.
+	// Progress is called for every change, by one goroutine, and no more once
+	// Run has returned. It must not block for long. It may be nil.
 	Progress func(Progress)
 	// LeaseUntil tells when the lease ends if it is not renewed. The child ends
 	// itself then, even if this process is dead or frozen. It may be nil, and
@@ -26,22 +30,163 @@ type Watch struct {
 	LeaseUntil func() time.Time
 }
 
-// Runner runs operations, each in a child process of its own.
-type Runner struct{}
+// Runner runs operations, each in a child process of its own. It is safe for
+// concurrent use.
+type Runner struct {
+	config  Config
+	options options
+	cli     cli
+	slots   *slots
+}
+
+type options struct {
+	command        []string
+	plugins        map[string]string
+	terminateGrace time.Duration
+	timeoutGrace   time.Duration
+	backstop       time.Duration
+}
 
 // Option changes how a Runner works.
-type Option func(*Runner)
+type Option func(*options)
 
-// NewRunner checks that the CLI and the plugins are there and prepares the
-// working directory.
-func NewRunner(_ context.Context, _ Config, _ ...Option) (*Runner, error) { return &Runner{}, nil }
+// WithCommand replaces the command of the child process, which calls Child. It
+// is this executable with the argument "operation" otherwise.
+func WithCommand(command ...string) Option {
+	return func(o *options) { o.command = command }
+}
 
-// Run runs an operation in a slot, a small number that no other operation of
-// this runner has at the time.
-func (*Runner) Run(_ context.Context, _ int, _ Operation, _ Watch) Result { return Result{} }
+// WithPlugins replaces the provider plugins that must be installed, versions by
+// name. They are the ones whose SDKs are built into this executable otherwise.
+func WithPlugins(plugins map[string]string) Option {
+	return func(o *options) { o.plugins = plugins }
+}
+
+const (
+	// terminateGrace is what the engine gets to save its state after the second
+	// SIGINT. It no longer waits for the cloud then.
+	terminateGrace = 30 * time.Second
+	// timeoutGrace replaces the interrupt's grace at the deadline, behind which
+	// SQS gives the message to somebody else.
+	timeoutGrace = 30 * time.Second
+	// backstop is what the child gets on top to end itself.
+	backstop = 15 * time.Second
+)
+
+// NewRunner checks that the CLI and the plugins are there and takes a working
+// directory. This process becomes the parent of orphaned descendants, for good.
+func NewRunner(ctx context.Context, cfg Config, opts ...Option) (*Runner, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+
+	o := options{
+		plugins:        builtInPlugins(),
+		terminateGrace: terminateGrace,
+		timeoutGrace:   timeoutGrace,
+		backstop:       backstop,
+	}
+	for _, apply := range opts {
+		apply(&o)
+	}
+
+	if len(o.command) == 0 {
+		self, err := os.Executable()
+		if err != nil {
+			return nil, fmt.Errorf("finding this executable: %w", err)
+		}
+
+		o.command = []string{self, "operation"}
+	}
+
+	found, err := findCLI(ctx, cfg.Pulumi)
+	if err != nil {
+		return nil, err
+	}
+
+	plugins, err := findPlugins(cfg.PluginDir, o.plugins)
+	if err != nil {
+		return nil, err
+	}
+
+	if err := adoptOrphans(); err != nil {
+		return nil, err
+	}
+
+	workDir, err := filepath.Abs(workDirOf(cfg))
+	if err != nil {
+		return nil, fmt.Errorf("finding LESSOR_WORK_DIR: %w", err)
+	}
+
+	claimed, err := claimSlots(workDir, plugins)
+	if err != nil {
+		return nil, err
+	}
+
+	return &Runner{config: cfg, options: o, cli: found, slots: claimed}, nil
+}
+
+func workDirOf(cfg Config) string {
+	if cfg.WorkDir != "" {
+		return cfg.WorkDir
+	}
+
+	return filepath.Join(os.TempDir(), "lessor")
+}
 
 // Close gives the working directory back. No operation may be running.
-func (*Runner) Close() error { return nil }
+func (r *Runner) Close() error { return r.slots.release() }
 
-// Child is the whole of the process that runs one operation.
-func Child(_ context.Context, _ Programs, _ io.Reader, _ io.Writer) int { return 0 }
+// Run runs an operation in a slot, a small number that no other operation of
+// this runner has at the time. When it returns, every process of the operation
+// has ended and its files are gone.
+//
+// The cause with which ctx is cancelled decides how the operation ends: one
+// that wraps ErrLeaseLost kills it at once, every other one interrupts it, so
+// that it can save its state and unlock its stack.
+func (r *Runner) Run(ctx context.Context, number int, op Operation, watch Watch) Result {
+	prepared, err := r.slots.prepare(number)
+	if err != nil {
+		return r.notStarted(op, err)
+	}
+
+	if latest := time.Now().Add(r.config.OperationTimeout); op.Deadline.IsZero() || op.Deadline.After(latest) {
+		op.Deadline = latest
+	}
+
+	o := order{Operation: op, Settings: settings{
+		Pulumi:          r.cli.path,
+		Version:         r.cli.version.String(),
+		SecretsProvider: r.config.SecretsProvider,
+		Parallel:        r.config.Parallel,
+		Slot:            prepared,
+		InterruptGrace:  r.config.InterruptGrace,
+		TerminateGrace:  r.options.terminateGrace,
+	}}
+
+	process, err := startProcess(r.options.command, prepared, r.slots.lock)
+	if err != nil {
+		return r.notStarted(op, errors.Join(err, r.slots.clean(number)))
+	}
+
+	s := supervisor{process: process, order: o, watch: watch, options: r.options}
+	result := s.supervise(ctx)
+
+	// What is left is removed before the next operation of the slot, too.
+	_ = r.slots.clean(number)
+
+	return result
+}
+
+func (r *Runner) notStarted(op Operation, err error) Result {
+	return Result{
+		Resources:    unknownResources,
+		StackCreated: op.Stack.Created,
+		Clean:        true,
+		Failure: &tenant.Failure{
+			Kind:    tenant.KindTransient,
+			Message: oneLine("starting the operation: " + err.Error()),
+			Hint:    "look at the disk and the process limits of the worker's host",
+		},
+	}
+}

@@ -1,0 +1,190 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/blang/semver"
+
+	"github.com/lessor-dev/lessor/pkg/tenant"
+)
+
+// Exit codes of a child. A failed operation is reported and no failure of the
+// process.
+const (
+	exitOK    = 0
+	exitUsage = 2
+)
+
+// Child is the whole of the process that runs one operation: it reads the
+// order and instructions from stdin and reports to stdout, which the process
+// must use for nothing else. It is what the hidden command "operation" of a
+// worker calls. ctx interrupts the operation.
+func Child(ctx context.Context, programs Programs, stdin io.Reader, stdout io.Writer) int {
+	// A worker that died must not kill its child by a closed pipe. The signal
+	// is caught and not ignored, because the CLI would inherit that.
+	pipes := make(chan os.Signal, 1)
+	signal.Notify(pipes, syscall.SIGPIPE)
+
+	defer signal.Stop(pipes)
+
+	lines := newLineReader(stdin)
+
+	var o order
+	if err := lines.next(&o); err != nil {
+		fmt.Fprintln(os.Stderr, errNoOrder)
+
+		return exitUsage
+	}
+
+	// The guard must outlive an interrupt, which ends ctx.
+	lifetime, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+
+	out := &lineWriter{to: stdout}
+	listener := &listener{
+		lines:    lines,
+		guard:    newLeaseGuard(endOwnSession),
+		cancel:   cancel,
+		settings: o.Settings,
+		end:      endOwnSession,
+	}
+
+	go listener.guard.watch(lifetime)
+	go listener.listen(lifetime)
+
+	result := perform(ctx, o, programs, out)
+	if err := out.write(report{Result: &result}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+
+		return exitUsage
+	}
+
+	return exitOK
+}
+
+// perform runs the operation and never fails without a result.
+func perform(ctx context.Context, o order, programs Programs, out *lineWriter) (result Result) {
+	defer func() {
+		if value := recover(); value != nil {
+			result = Result{Resources: unknownResources, StackCreated: o.Operation.Stack.Created, Failure: &tenant.Failure{
+				Kind: tenant.KindUnknown, Message: oneLine(fmt.Sprintf("panic: %v", value)), Hint: hintFor(tenant.KindUnknown),
+			}}
+		}
+	}()
+
+	j, done, err := newJob(ctx, o, programs, func(p Progress) {
+		// If nobody listens any more, the end of stdin tells so too.
+		_ = out.write(report{Progress: &p})
+	})
+	if err != nil {
+		return Result{Resources: unknownResources, StackCreated: o.Operation.Stack.Created, Clean: true, Failure: &tenant.Failure{
+			Kind: tenant.KindUnknown, Message: oneLine(err.Error()), Hint: hintFor(tenant.KindUnknown),
+		}}
+	}
+
+	result = j.run(ctx)
+	if err := done(); err != nil {
+		result.Clean = false
+	}
+
+	return result
+}
+
+func newJob(ctx context.Context, o order, programs Programs, notify func(Progress)) (*job, func() error, error) {
+	if o.Operation.Stack.Name == "" || o.Operation.Stack.Project == "" {
+		return nil, nil, errNoStack
+	}
+
+	version, err := semver.ParseTolerant(o.Settings.Version)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading the CLI's version: %w", err)
+	}
+
+	var backend stateBackend = plainBackend{getenv: os.Getenv}
+
+	url, done, err := backend.open(ctx, o.Operation)
+	if err != nil {
+		return nil, nil, fmt.Errorf("opening the state: %w", err)
+	}
+
+	j := &job{
+		order:    o,
+		programs: programs,
+		notify:   notify,
+		command: &command{
+			path:           o.Settings.Pulumi,
+			version:        version,
+			environ:        cliEnvironment(os.Environ(), o.Settings.Slot, url),
+			temp:           o.Settings.Slot.Temp,
+			grace:          o.Settings.InterruptGrace,
+			terminateGrace: o.Settings.TerminateGrace,
+			ended:          make(chan struct{}, 1),
+		},
+	}
+
+	if err := j.prepare(ctx); err != nil {
+		return nil, nil, errors.Join(err, done())
+	}
+
+	return j, done, nil
+}
+
+// listener follows the instructions that come down stdin.
+type listener struct {
+	lines    *lineReader
+	guard    *leaseGuard
+	cancel   context.CancelCauseFunc
+	settings settings
+	end      func()
+}
+
+func (l *listener) listen(ctx context.Context) {
+	for {
+		var next instruction
+		if err := l.lines.next(&next); err != nil {
+			l.orphaned(ctx)
+
+			return
+		}
+
+		switch {
+		case next.Kill:
+			l.end()
+
+			return
+		case next.Interrupt != nil:
+			l.cancel(interrupted{grace: next.Interrupt.Grace})
+		case next.LeaseUntil != 0:
+			l.guard.extend(next.LeaseUntil)
+		}
+	}
+}
+
+// orphaned ends the operation of a dead worker: cleanly while the lease lasts,
+// at once when it ends, which the guard sees to.
+func (l *listener) orphaned(ctx context.Context) {
+	l.cancel(interrupted{grace: l.settings.InterruptGrace})
+
+	if l.guard.known() {
+		return
+	}
+
+	timer := time.NewTimer(l.settings.InterruptGrace + l.settings.TerminateGrace)
+	defer timer.Stop()
+
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+		l.end()
+	}
+}

@@ -1,0 +1,296 @@
+package engine
+
+import (
+	"context"
+	"github.com/pulumi/pulumi/sdk/v3/go/auto"
+	"github.com/pulumi/pulumi/sdk/v3/go/auto/optdestroy"
+	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
+	"github.com/pulumi/pulumi/sdk/v3/go/auto/optrefresh"
+	"github.com/pulumi/pulumi/sdk/v3/go/auto/optup"
+
+	"github.com/lessor-dev/lessor/pkg/plan"
+	"github.com/lessor-dev/lessor/pkg/tenant"
+)
+
+// job is one operation inside its child process.
+type job struct {
+	order    order
+	programs Programs
+	command  *command
+	notify   func(Progress)
+
+	workspace auto.Workspace
+	stack     auto.Stack
+	result    Result
+	// resources is how many the state holds as far as this job knows.
+	resources int
+}
+
+const (
+	// noColor keeps escape sequences out of messages.
+	noColor = "never"
+	// userAgent tells in the stack's history who made an update.
+	userAgent = "lessor"
+	// unknownResources stands in Result.Resources where nobody counted.
+	unknownResources = -1
+)
+
+// call is one step as it is given to the CLI.
+type call struct {
+	step plan.Step
+	// refresh makes the CLI refresh first, in the same process.
+	refresh bool
+}
+
+// calls joins a refresh with the step after it where the CLI can do both.
+func calls(steps []plan.Step) []call {
+	var joined []call
+
+	for i := 0; i < len(steps); i++ {
+		next := call{step: steps[i]}
+
+		if steps[i] == plan.StepRefresh && i+1 < len(steps) && refreshesItself(steps[i+1]) {
+			i++
+			next = call{step: steps[i], refresh: true}
+		}
+
+		joined = append(joined, next)
+	}
+
+	return joined
+}
+
+func refreshesItself(step plan.Step) bool {
+	switch step {
+	case plan.StepUp, plan.StepProtect, plan.StepPrepareDelete, plan.StepDestroy:
+		return true
+	case plan.StepRefresh, plan.StepPreview, plan.StepRemove:
+	}
+
+	return false
+}
+
+// run makes every step until one fails.
+func (j *job) run(ctx context.Context) Result {
+	j.result.StackCreated = j.order.Operation.Stack.Created
+	j.result.Resources = unknownResources
+	j.resources = j.order.Operation.Resources
+
+	for _, c := range calls(j.order.Operation.Steps) {
+		if failure := j.make(ctx, c); failure != nil {
+			failure.Step = string(c.step)
+			if ctx.Err() != nil {
+				failure.Kind, failure.Hint = tenant.KindInterrupted, hintFor(tenant.KindInterrupted)
+			}
+
+			j.result.Failure = failure
+
+			break
+		}
+	}
+
+	j.result.Processes = int(j.command.processes.Load())
+	j.result.Clean = !j.command.killed.Load()
+
+	return j.result
+}
+
+func (j *job) make(ctx context.Context, c call) *tenant.Failure {
+	if ctx.Err() != nil {
+		return &tenant.Failure{Message: "interrupted before the step began"}
+	}
+
+	switch c.step {
+	case plan.StepUp, plan.StepProtect, plan.StepPrepareDelete:
+		return j.up(ctx, c)
+	case plan.StepPreview:
+		return j.preview(ctx)
+	case plan.StepRefresh:
+		return j.refresh(ctx)
+	case plan.StepDestroy:
+		return j.destroy(ctx, c)
+	case plan.StepRemove:
+		return j.remove(ctx)
+	}
+
+	return &tenant.Failure{Kind: tenant.KindInvalid, Message: "unknown step " + string(c.step), Hint: "the plan is newer than this worker"}
+}
+
+func (j *job) up(ctx context.Context, c call) *tenant.Failure {
+	if failure := j.open(ctx); failure != nil {
+		return failure
+	}
+
+	col := newCollector(c.step, 0, j.notify)
+	options := []optup.Option{
+		optup.Parallel(j.order.Settings.Parallel), optup.SuppressProgress(), optup.SuppressOutputs(), optup.Color(noColor),
+		optup.UserAgent(userAgent), optup.Message(j.message()), optup.ShowSecrets(false), optup.EventStreams(col.stream),
+	}
+
+	if c.refresh {
+		options = append(options, optup.Refresh())
+	}
+
+	failure := j.execute(ctx, col, j.program(c.step, col), func(ctx context.Context) error {
+		_, err := j.stack.Up(ctx, options...)
+
+		return err //nolint:wrapcheck // execute turns it into a failure.
+	})
+	j.count(col)
+
+	if failure != nil {
+		return failure
+	}
+
+	outputs, err := exportable(col.outputs)
+	if err != nil {
+		return &tenant.Failure{Kind: tenant.KindInvalid, Message: err.Error(), Hint: "let the program export less"}
+	}
+
+	j.result.Outputs = outputs
+	j.setResources(len(col.present))
+
+	return nil
+}
+
+func (j *job) preview(ctx context.Context) *tenant.Failure {
+	if failure := j.open(ctx); failure != nil {
+		return failure
+	}
+
+	col := newCollector(plan.StepPreview, 0, j.notify)
+	failure := j.execute(ctx, col, j.program(plan.StepPreview, col), func(ctx context.Context) error {
+		_, err := j.stack.Preview(ctx,
+			optpreview.Parallel(j.order.Settings.Parallel), optpreview.SuppressProgress(), optpreview.Color(noColor),
+			optpreview.UserAgent(userAgent), optpreview.Message(j.message()), optpreview.EventStreams(col.stream))
+
+		return err //nolint:wrapcheck // execute turns it into a failure.
+	})
+	if failure != nil {
+		return failure
+	}
+
+	// What a preview counts was not done, so it is no change.
+	j.result.Report = append(j.result.Report, col.report()...)
+	j.setResources(len(col.present))
+
+	return nil
+}
+
+func (j *job) refresh(ctx context.Context) *tenant.Failure {
+	if failure := j.find(ctx); failure != nil {
+		return failure
+	}
+
+	col := newCollector(plan.StepRefresh, j.resources, j.notify)
+	failure := j.execute(ctx, col, nil, func(ctx context.Context) error {
+		_, err := j.stack.Refresh(ctx,
+			optrefresh.Parallel(j.order.Settings.Parallel), optrefresh.SuppressProgress(), optrefresh.Color(noColor),
+			optrefresh.UserAgent(userAgent), optrefresh.Message(j.message()), optrefresh.ShowSecrets(false),
+			optrefresh.EventStreams(col.stream))
+
+		return err //nolint:wrapcheck // execute turns it into a failure.
+	})
+	if j.absent(failure) {
+		return nil
+	}
+
+	j.count(col)
+
+	if failure != nil {
+		return failure
+	}
+
+	j.result.Report = append(j.result.Report, col.report()...)
+	j.setResources(len(col.present))
+
+	return nil
+}
+
+func (j *job) destroy(ctx context.Context, c call) *tenant.Failure {
+	if failure := j.find(ctx); failure != nil {
+		return failure
+	}
+
+	col := newCollector(plan.StepDestroy, j.resources, j.notify)
+	options := []optdestroy.Option{
+		optdestroy.Parallel(j.order.Settings.Parallel), optdestroy.SuppressProgress(), optdestroy.Color(noColor),
+		optdestroy.UserAgent(userAgent), optdestroy.Message(j.message()), optdestroy.ShowSecrets(false),
+		// One resource that cannot be deleted is no reason to pay for the others.
+		optdestroy.ContinueOnError(), optdestroy.EventStreams(col.stream),
+	}
+
+	if c.refresh {
+		options = append(options, optdestroy.Refresh())
+	}
+
+	failure := j.execute(ctx, col, nil, func(ctx context.Context) error {
+		_, err := j.stack.Destroy(ctx, options...)
+
+		return err //nolint:wrapcheck // execute turns it into a failure.
+	})
+	if j.absent(failure) {
+		return nil
+	}
+
+	j.count(col)
+
+	if failure == nil {
+		j.setResources(0)
+		j.result.Outputs = nil
+	}
+
+	return failure
+}
+
+// remove deletes the stack's files. The CLI refuses that, under its lock, while
+// the state holds any resource but the stack itself: that is the proof.
+func (j *job) remove(ctx context.Context) *tenant.Failure {
+	if failure := j.find(ctx); failure != nil {
+		return failure
+	}
+
+	col := newCollector(plan.StepRemove, 0, j.notify)
+	failure := j.execute(ctx, col, nil, func(ctx context.Context) error {
+		// The SDK has no option for the backups.
+		_, _, _, err := j.command.Run(ctx, j.workspace.WorkDir(), nil, nil, nil, nil,
+			"stack", "rm", "--yes", "--remove-backups", j.order.Operation.Stack.Name)
+
+		return err
+	})
+
+	if failure != nil && !j.absent(failure) {
+		return failure
+	}
+
+	j.setResources(0)
+	j.result.StackCreated = false
+
+	return nil
+}
+
+// absent reports whether a step failed because the stack is not there, and was
+// never known to be: then there is nothing to do.
+func (j *job) absent(failure *tenant.Failure) bool {
+	if failure == nil || j.result.StackCreated || !missingPattern.MatchString(failure.Message) {
+		return false
+	}
+
+	j.setResources(0)
+
+	return true
+}
+
+func (j *job) setResources(n int) { j.result.Resources, j.resources = n, n }
+
+func (j *job) count(col *collector) {
+	if j.result.Changes == nil {
+		j.result.Changes = map[string]int{}
+	}
+
+	for op, n := range col.changes {
+		j.result.Changes[op] += n
+	}
+}
+
+func (j *job) message() string { return "lessor operation " + j.order.Operation.ID }

@@ -1,0 +1,306 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/lessor-dev/lessor/pkg/tenant"
+)
+
+// supervisor sees one child process through to its end.
+type supervisor struct {
+	process *process
+	order   order
+	watch   Watch
+	options options
+
+	// ending is why the operation shall end early, "" if it may go on, killed
+	// whether there is no time left for that.
+	ending tenant.Kind
+	killed bool
+	// force kills once an interrupt was given long enough.
+	force *time.Timer
+}
+
+// leaseTick is how often a child hears of its lease.
+const leaseTick = time.Second
+
+// sessionTick is how often the session of a dead child is looked at.
+const sessionTick = 50 * time.Millisecond
+
+// supervise returns when the child and all of its session have ended.
+func (s *supervisor) supervise(ctx context.Context) Result {
+	s.force = time.NewTimer(time.Hour)
+	s.force.Stop()
+
+	defer s.force.Stop()
+
+	exited := make(chan struct{})
+
+	go func() {
+		defer close(exited)
+
+		awaitExit(s.process.cmd.Process.Pid)
+	}()
+
+	reported := make(chan *Result, 1)
+
+	go func() { reported <- s.listen() }()
+
+	if s.process.tell(s.order, startBound) {
+		s.tellLease()
+	} else {
+		s.process.killLeader()
+	}
+
+	s.guide(ctx, exited)
+
+	// The child held the only other end of the pipe, so the reports end too.
+	result := <-reported
+	if result == nil {
+		s.settle(ctx)
+	}
+
+	state, err := s.process.finish()
+
+	return s.conclude(result, state, err)
+}
+
+// listen reads the child's reports until it ends.
+func (s *supervisor) listen() *Result {
+	lines := newLineReader(s.process.reports)
+
+	var result *Result
+
+	for {
+		var next report
+		if err := lines.next(&next); err != nil {
+			return result
+		}
+
+		if next.Progress != nil && s.watch.Progress != nil {
+			s.watch.Progress(*next.Progress)
+		}
+
+		if next.Result != nil {
+			result = next.Result
+		}
+	}
+}
+
+// guide lets the child work until it ends, and ends it where it must.
+func (s *supervisor) guide(ctx context.Context, exited <-chan struct{}) {
+	deadline := time.NewTimer(time.Until(s.order.Operation.Deadline))
+	defer deadline.Stop()
+
+	tick := time.NewTicker(leaseTick)
+	defer tick.Stop()
+
+	cancelled := ctx.Done()
+
+	for {
+		select {
+		case <-exited:
+			return
+		case <-cancelled:
+			cancelled = nil
+
+			s.cancelled(ctx)
+		case <-deadline.C:
+			s.interrupt(tenant.KindTimeout, min(s.options.timeoutGrace, s.order.Settings.InterruptGrace))
+		case <-tick.C:
+			s.tellLease()
+		case <-s.force.C:
+			s.kill(s.ending)
+		}
+	}
+}
+
+// settle gives the CLI of a child that died the time to save its state and to
+// unlock the stack. The kernel has interrupted it.
+func (s *supervisor) settle(ctx context.Context) {
+	bound := time.NewTimer(s.order.Settings.InterruptGrace)
+	defer bound.Stop()
+
+	tick := time.NewTicker(sessionTick)
+	defer tick.Stop()
+
+	cancelled := ctx.Done()
+
+	for !s.killed {
+		pids, err := s.process.session.alive()
+		if err != nil || len(pids) == 0 {
+			return
+		}
+
+		select {
+		case <-bound.C:
+			return
+		case <-cancelled:
+			cancelled = nil
+
+			s.cancelled(ctx)
+		case <-s.force.C:
+			return
+		case <-tick.C:
+			if s.leaseEnded() {
+				s.kill(tenant.KindLeaseLost)
+			}
+		}
+	}
+}
+
+// cancelled does what the cause of the cancellation demands.
+func (s *supervisor) cancelled(ctx context.Context) {
+	cause := context.Cause(ctx)
+
+	switch {
+	case errors.Is(cause, ErrLeaseLost):
+		s.kill(tenant.KindLeaseLost)
+	case errors.Is(cause, context.DeadlineExceeded):
+		s.interrupt(tenant.KindTimeout, min(s.options.timeoutGrace, s.order.Settings.InterruptGrace))
+	default:
+		s.interrupt(tenant.KindInterrupted, s.order.Settings.InterruptGrace)
+	}
+}
+
+// interrupt asks the child to end, and sees to it that it does. A second reason
+// changes nothing but the time it is given.
+func (s *supervisor) interrupt(kind tenant.Kind, grace time.Duration) {
+	if s.killed {
+		return
+	}
+
+	if s.ending == "" {
+		s.ending = kind
+	}
+
+	s.process.tell(instruction{Interrupt: &interrupt{Grace: grace}}, writeBound)
+	s.force.Reset(grace + s.options.terminateGrace + s.options.backstop)
+}
+
+// kill ends the operation at once, with all that it started.
+func (s *supervisor) kill(kind tenant.Kind) {
+	if s.killed {
+		return
+	}
+
+	s.ending, s.killed = kind, true
+	s.process.killLeader()
+
+	// finish does it again, and reports what it could not end.
+	_ = s.process.session.kill()
+}
+
+// tellLease passes the end of the lease on, in a clock that child and parent
+// share.
+func (s *supervisor) tellLease() {
+	if s.watch.LeaseUntil == nil {
+		return
+	}
+
+	until := s.watch.LeaseUntil()
+	if until.IsZero() {
+		return
+	}
+
+	left := time.Until(until)
+	if left <= 0 {
+		s.kill(tenant.KindLeaseLost)
+
+		return
+	}
+
+	now, err := bootTime()
+	if err != nil {
+		s.kill(tenant.KindLeaseLost)
+
+		return
+	}
+
+	s.process.tell(instruction{LeaseUntil: int64(now + left)}, writeBound)
+}
+
+func (s *supervisor) leaseEnded() bool {
+	if s.watch.LeaseUntil == nil {
+		return false
+	}
+
+	until := s.watch.LeaseUntil()
+
+	return !until.IsZero() && !time.Now().Before(until)
+}
+
+// conclude makes the result of what the child told and of how it ended.
+func (s *supervisor) conclude(told *Result, state *os.ProcessState, lingering error) Result {
+	result := Result{Resources: unknownResources, StackCreated: s.order.Operation.Stack.Created}
+	if told != nil {
+		result = *told
+	} else {
+		result.Failure = s.silentEnd(state)
+	}
+
+	if s.killed || lingering != nil {
+		result.Clean = false
+	}
+
+	if lingering != nil && result.Failure == nil {
+		result.Failure = &tenant.Failure{
+			Kind: tenant.KindUnknown, Message: oneLine(lingering.Error()), Hint: "look at the processes of the worker's host",
+		}
+	}
+
+	// A result that came in spite of all counts, but not without a lease.
+	if s.ending == tenant.KindLeaseLost && result.Failure == nil {
+		result.Failure = &tenant.Failure{Message: "the operation had just ended"}
+	}
+
+	if s.ending != "" && result.Failure != nil {
+		s.relabel(result.Failure)
+	}
+
+	return result
+}
+
+// relabel says that a failure comes from the operation's early end.
+func (s *supervisor) relabel(failure *tenant.Failure) {
+	failure.Kind, failure.Hint = s.ending, hintFor(s.ending)
+
+	switch s.ending {
+	case tenant.KindTimeout:
+		failure.Message = oneLine("the operation did not end in time: " + failure.Message)
+	case tenant.KindLeaseLost:
+		failure.Message = oneLine("the lease was lost: " + failure.Message)
+	case tenant.KindInterrupted:
+		failure.Message = oneLine("interrupted: " + failure.Message)
+	case tenant.KindTransient, tenant.KindThrottled, tenant.KindQuota, tenant.KindDenied, tenant.KindInvalid,
+		tenant.KindLocked, tenant.KindIntegrity, tenant.KindMemory, tenant.KindConflict, tenant.KindUnknown:
+	}
+}
+
+// silentEnd explains a child that ended without a result.
+func (s *supervisor) silentEnd(state *os.ProcessState) *tenant.Failure {
+	failure := &tenant.Failure{Kind: tenant.KindUnknown, Hint: hintFor(tenant.KindUnknown)}
+
+	if complaint := s.process.complaint.text(); complaint != "" {
+		failure.Message = oneLine("the operation's process ended: " + complaint)
+		failure.Hint = "correct the program: a panic outside of its main goroutine ends the process"
+
+		return failure
+	}
+
+	failure.Message = "the operation's process ended without a result"
+
+	if state != nil {
+		if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+			failure.Message = fmt.Sprintf("the operation's process was ended by signal: %s", status.Signal())
+			failure.Hint = "somebody killed it, or the kernel did for want of memory"
+		}
+	}
+
+	return failure
+}
