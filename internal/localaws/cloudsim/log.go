@@ -1,0 +1,62 @@
+package cloudsim
+
+import (
+	"maps"
+	"time"
+)
+
+// Operation is what was asked of a resource.
+type Operation string
+
+// The operations. Read appears in faults only, the log holds mutations.
+const (
+	OperationCreate Operation = "create"
+	OperationRead   Operation = "read"
+	OperationUpdate Operation = "update"
+	OperationDelete Operation = "delete"
+)
+
+// Entry is one line of the log: a mutation that was made or refused.
+type Entry struct {
+	Sequence  int64             `json:"sequence"`
+	Time      time.Time         `json:"time"`
+	Operation Operation         `json:"operation"`
+	Type      string            `json:"type"`
+	ID        string            `json:"id,omitempty"`
+	Region    string            `json:"region,omitempty"`
+	Tenant    string            `json:"tenant,omitempty"`
+	Tags      map[string]string `json:"tags,omitempty"`
+	// Code is the error code of a refusal, "" for a mutation that happened.
+	Code string `json:"code,omitempty"`
+	// Fault is the id of the scripted fault that struck, if one did.
+	Fault string `json:"fault,omitempty"`
+	// Behind marks changes that a test made behind the engine's back.
+	Behind bool `json:"behind,omitempty"`
+}
+
+// journal keeps the newest entries.
+type journal struct {
+	limit   int
+	last    int64
+	entries []Entry
+}
+
+func (j *journal) add(e Entry) {
+	j.last++
+	e.Sequence = j.last
+	e.Tags = maps.Clone(e.Tags)
+
+	if len(j.entries) == j.limit {
+		j.entries = j.entries[1:]
+	}
+
+	j.entries = append(j.entries, e)
+}
+
+// after returns the entries with a higher sequence.
+func (j *journal) after(sequence int64) []Entry {
+	first := j.last - int64(len(j.entries))
+	skip := min(max(sequence-first, 0), int64(len(j.entries)))
+
+	return append([]Entry{}, j.entries[skip:]...)
+}

@@ -1,0 +1,282 @@
+package cloudsim
+
+import (
+	"encoding/json"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// PathPrefix is where Handler is mounted beside the emulator.
+const PathPrefix = "/_cloud"
+
+const (
+	maxBody  = 1 << 20
+	maxTags  = 50
+	tagQuery = "tag."
+)
+
+// Handler serves the simulator under PathPrefix:
+//
+//	POST   /_cloud/resources          Creation ▶ Resource
+//	PUT    /_cloud/resources          Change ▶ Resource
+//	DELETE /_cloud/resources          Removal
+//	GET    /_cloud/resource?type=…&region=…&id=…
+//	GET    /_cloud/resources?type=…&region=…&tag.NAME=VALUE&pendingDeletion=true
+//	GET    /_cloud/log?after=SEQUENCE
+//	POST, GET, DELETE /_cloud/faults[?id=…]
+//
+// It answers this machine only.
+func (c *Cloud) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST "+PathPrefix+"/resources", c.serveCreate)
+	mux.HandleFunc("PUT "+PathPrefix+"/resources", c.serveChange)
+	mux.HandleFunc("DELETE "+PathPrefix+"/resources", c.serveRemove)
+	mux.HandleFunc("GET "+PathPrefix+"/resource", c.serveGet)
+	mux.HandleFunc("GET "+PathPrefix+"/resources", c.serveList)
+	mux.HandleFunc("GET "+PathPrefix+"/log", c.serveLog)
+	mux.HandleFunc("POST "+PathPrefix+"/faults", c.serveSetFault)
+	mux.HandleFunc("GET "+PathPrefix+"/faults", c.serveFaults)
+	mux.HandleFunc("DELETE "+PathPrefix+"/faults", c.serveClearFaults)
+
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host, _, err := net.SplitHostPort(r.RemoteAddr)
+		if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsLoopback() {
+			http.Error(w, "the cloud simulator answers this machine only", http.StatusForbidden)
+
+			return
+		}
+
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		mux.ServeHTTP(w, r)
+	})
+}
+
+func (c *Cloud) serveCreate(w http.ResponseWriter, r *http.Request) {
+	var req Creation
+	if !readJSON(w, r, &req) {
+		return
+	}
+
+	if len(req.Tags) > maxTags {
+		writeError(w, badRequest("TooManyTagsException", "a resource has at most %d tags", maxTags))
+
+		return
+	}
+
+	subject := &Resource{Type: req.Type, Region: req.Region, Tags: req.Tags}
+	c.serve(w, r, OperationCreate, subject, func(fault string) (any, *Error) {
+		return c.create(req, fault)
+	})
+}
+
+func (c *Cloud) serveChange(w http.ResponseWriter, r *http.Request) {
+	var req Change
+	if !readJSON(w, r, &req) {
+		return
+	}
+
+	work := func(fault string) (any, *Error) { return c.change(req, fault) }
+
+	if req.Behind {
+		answer(w, work)
+
+		return
+	}
+
+	c.serve(w, r, OperationUpdate, &Resource{Type: req.Type, Region: req.Region, ID: req.ID}, work)
+}
+
+func (c *Cloud) serveRemove(w http.ResponseWriter, r *http.Request) {
+	var req Removal
+	if !readJSON(w, r, &req) {
+		return
+	}
+
+	work := func(fault string) (any, *Error) { return struct{}{}, c.remove(req, fault) }
+
+	if req.Behind {
+		answer(w, work)
+
+		return
+	}
+
+	c.serve(w, r, OperationDelete, &Resource{Type: req.Type, Region: req.Region, ID: req.ID}, work)
+}
+
+func (c *Cloud) serveGet(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	subject := &Resource{Type: q.Get("type"), Region: q.Get("region"), ID: q.Get("id")}
+	c.serve(w, r, OperationRead, subject, func(string) (any, *Error) {
+		return c.get(subject.Type, subject.Region, subject.ID)
+	})
+}
+
+// serve does the work as the script of faults allows.
+func (c *Cloud) serve(w http.ResponseWriter, r *http.Request, op Operation, subject *Resource, work func(fault string) (any, *Error)) {
+	fault := c.strike(op, subject.Type, subject.Region, subject.ID, subject.Tenant())
+	if fault == nil {
+		answer(w, work)
+
+		return
+	}
+
+	if !fault.afterwards() {
+		if !c.wait(r, fault) {
+			abort(w)
+
+			return
+		}
+
+		if err := fault.refusal(); err != nil {
+			if op != OperationRead {
+				c.refuse(op, subject, err, fault.ID)
+			}
+
+			writeError(w, err)
+
+			return
+		}
+
+		answer(w, work)
+
+		return
+	}
+
+	body, err := work(fault.ID)
+	if err != nil {
+		writeError(w, err)
+
+		return
+	}
+
+	if fault.Effect == EffectDrop || !c.wait(r, fault) {
+		abort(w)
+
+		return
+	}
+
+	if err := fault.refusal(); err != nil {
+		writeError(w, err)
+
+		return
+	}
+
+	writeJSON(w, http.StatusOK, body)
+}
+
+func (c *Cloud) serveList(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	filter := Filter{Type: q.Get("type"), Region: q.Get("region"), PendingDeletion: q.Get("pendingDeletion") == "true"}
+
+	for name := range q {
+		if tag, ok := strings.CutPrefix(name, tagQuery); ok {
+			if filter.Tags == nil {
+				filter.Tags = map[string]string{}
+			}
+
+			filter.Tags[tag] = q.Get(name)
+		}
+	}
+
+	writeJSON(w, http.StatusOK, c.list(filter))
+}
+
+func (c *Cloud) serveLog(w http.ResponseWriter, r *http.Request) {
+	after, err := strconv.ParseInt(r.URL.Query().Get("after"), 10, 64)
+	if err != nil && r.URL.Query().Has("after") {
+		writeError(w, badRequest(codeBadRequest, "after is the sequence of a log entry"))
+
+		return
+	}
+
+	c.mu.Lock()
+	entries := c.journal.after(after)
+	c.mu.Unlock()
+
+	writeJSON(w, http.StatusOK, entries)
+}
+
+func (c *Cloud) serveSetFault(w http.ResponseWriter, r *http.Request) {
+	var f Fault
+	if !readJSON(w, r, &f) {
+		return
+	}
+
+	c.mu.Lock()
+	set, err := c.script.add(f)
+	c.mu.Unlock()
+
+	if err != nil {
+		writeError(w, badRequest(codeBadRequest, "%v", err))
+
+		return
+	}
+
+	writeJSON(w, http.StatusCreated, set)
+}
+
+func (c *Cloud) serveFaults(w http.ResponseWriter, _ *http.Request) {
+	c.mu.Lock()
+	list := c.script.list()
+	c.mu.Unlock()
+
+	writeJSON(w, http.StatusOK, list)
+}
+
+func (c *Cloud) serveClearFaults(w http.ResponseWriter, r *http.Request) {
+	c.mu.Lock()
+	c.script.clear(r.URL.Query().Get("id"))
+	c.mu.Unlock()
+
+	writeJSON(w, http.StatusOK, struct{}{})
+}
+
+// abort cuts the connection. net/http documents the panic for this purpose.
+func abort(http.ResponseWriter) { panic(http.ErrAbortHandler) }
+
+func answer(w http.ResponseWriter, work func(fault string) (any, *Error)) {
+	body, err := work("")
+	if err != nil {
+		writeError(w, err)
+
+		return
+	}
+
+	writeJSON(w, http.StatusOK, body)
+}
+
+func readJSON(w http.ResponseWriter, r *http.Request, into any) bool {
+	decoder := json.NewDecoder(r.Body)
+	decoder.DisallowUnknownFields()
+
+	if err := decoder.Decode(into); err != nil {
+		writeError(w, badRequest(codeBadRequest, "the body is not what it should be: %v", err))
+
+		return false
+	}
+
+	return true
+}
+
+func writeError(w http.ResponseWriter, err *Error) {
+	refusal := *err
+	refusal.RequestID = newUUID()
+
+	writeJSON(w, refusal.Status, refusal)
+}
+
+func writeJSON(w http.ResponseWriter, status int, body any) {
+	raw, err := json.Marshal(body)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+
+		return
+	}
+
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+
+	_, _ = w.Write(raw) // a caller that went away needs no answer
+}
