@@ -1,0 +1,187 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/lessor-dev/lessor/pkg/tenant"
+)
+
+// Resolver makes blueprints; the catalog is one.
+type Resolver interface {
+	Resolve(spec tenant.Spec) (tenant.Blueprint, error)
+}
+
+// InvalidError says that what is desired cannot follow what is.
+type InvalidError = tenant.InvalidError
+
+// Plan is what leads from applied to desired.
+type Plan struct {
+	// Steps are to be done in this order. Where there are none, only the row
+	// has to note that desired is applied.
+	Steps []Step
+	// Spec is the tenant once the plan is done. Of an absent tenant it keeps
+	// tier, region and parameters, which a deletion must still know.
+	Spec tenant.Spec
+	// Blueprint is what to deploy or, for a deletion, what stands.
+	Blueprint tenant.Blueprint
+	// Generation is of the topology that the steps work on.
+	Generation int
+	// Requests are served once the plan is done.
+	Requests map[tenant.RequestKind]tenant.Version
+}
+
+// For makes the plan of a tenant. It fails if the catalog refuses what is
+// desired, with the catalog's error, or with an *InvalidError if the tenant
+// as it is cannot become so.
+func For(rec tenant.Record, catalog Resolver) (Plan, error) {
+	spec := rec.Desired.Spec()
+	if spec.Phase == tenant.PhaseAbsent {
+		return absent(rec, spec)
+	}
+
+	return present(rec, spec, catalog)
+}
+
+// Needs reports whether an operation has to run. If it does not and the row
+// needs work all the same, settling is a matter of one write.
+func Needs(rec tenant.Record, catalog Resolver) (bool, error) {
+	if !rec.NeedsWork() {
+		return false, nil
+	}
+
+	p, err := For(rec, catalog)
+
+	return len(p.Steps) > 0, err
+}
+
+func absent(rec tenant.Record, spec tenant.Spec) (Plan, error) {
+	p := Plan{Spec: remembered(rec, spec), Requests: requested(rec)}
+	if rec.Applied != nil {
+		p.Blueprint = rec.Applied.Blueprint
+		p.Generation = rec.Applied.Generation
+	}
+
+	if gone(rec) {
+		return p, nil
+	}
+
+	// What is left of a topology that never stood counts as one, or the next
+	// life would use its physical names while they are still in deletion.
+	p.Generation = max(p.Generation, firstGeneration)
+
+	standing := standing(rec)
+	if standing == nil {
+		p.Blueprint = tenant.Blueprint{}
+		p.Steps = []Step{StepDestroy, StepRemove}
+
+		return p, nil
+	}
+
+	if standing.Blueprint.DataLoss && !spec.AcceptDataLoss {
+		return Plan{}, &InvalidError{
+			Field:   "acceptDataLoss",
+			Message: fmt.Sprintf("tier %q keeps data and takes no final snapshot, so the deletion would lose it", standing.Spec.Tier),
+			Hint:    "send a deleted event with acceptDataLoss: true, or set finalSnapshot for the tier and reprovision the tenant first",
+		}
+	}
+
+	if !prepared(rec) {
+		p.Steps = append(p.Steps, StepPrepareDelete)
+	}
+
+	p.Steps = append(p.Steps, StepDestroy, StepRemove)
+
+	return p, nil
+}
+
+// remembered adds to the spec of an absent tenant what it is or was to be.
+func remembered(rec tenant.Record, spec tenant.Spec) tenant.Spec {
+	switch {
+	case rec.Applied != nil:
+		spec.Tier, spec.Region, spec.Parameters = rec.Applied.Spec.Tier, rec.Applied.Spec.Region, rec.Applied.Spec.Parameters
+	default:
+		spec.Tier, spec.Region = rec.Desired.Tier.Value, rec.Desired.Region.Value
+	}
+
+	return spec
+}
+
+const firstGeneration = 1
+
+func present(rec tenant.Record, spec tenant.Spec, catalog Resolver) (Plan, error) {
+	blueprint, err := catalog.Resolve(spec)
+	if err != nil {
+		return Plan{}, fmt.Errorf("resolving the tier: %w", err)
+	}
+
+	standing := standing(rec)
+	if standing != nil && standing.Spec.Region != spec.Region {
+		return Plan{}, &InvalidError{
+			Field:   "region",
+			Message: fmt.Sprintf("the tenant stands in %q and cannot move to %q", standing.Spec.Region, spec.Region),
+			Hint:    "delete the tenant, wait until it is gone, and create it again; or send a created event with its present region",
+		}
+	}
+
+	p := Plan{Spec: spec, Blueprint: blueprint, Generation: firstGeneration, Requests: requested(rec)}
+	if rec.Applied != nil {
+		p.Generation = max(rec.Applied.Generation, firstGeneration)
+	}
+
+	if fresh := standing == nil || standing.Spec.Tier != spec.Tier; fresh {
+		// A tenant that comes back goes on counting, because AWS may still be
+		// deleting what had the names of its earlier life.
+		if rec.Applied != nil {
+			p.Generation = rec.Applied.Generation + 1
+		}
+
+		p.Steps = firstSteps(rec, blueprint, standing != nil)
+
+		return p, nil
+	}
+
+	p.Steps = nextSteps(rec, differs(*standing, spec, blueprint) || disturbed(rec))
+
+	return p, nil
+}
+
+// firstSteps make a topology that does not stand yet. There is nothing of its
+// own to refresh, but a tier change has an old one beside it.
+func firstSteps(rec tenant.Record, blueprint tenant.Blueprint, refreshable bool) []Step {
+	var steps []Step
+
+	if refreshable && (unserved(rec, tenant.RequestReprovision) || unserved(rec, tenant.RequestRefresh)) {
+		steps = append(steps, StepRefresh)
+	}
+
+	if unserved(rec, tenant.RequestPreview) {
+		steps = append(steps, StepPreview)
+	}
+
+	steps = append(steps, StepUp)
+	if blueprint.Protect {
+		steps = append(steps, StepProtect)
+	}
+
+	return steps
+}
+
+func nextSteps(rec tenant.Record, different bool) []Step {
+	var steps []Step
+
+	reprovision := unserved(rec, tenant.RequestReprovision)
+
+	if reprovision || unserved(rec, tenant.RequestRefresh) {
+		steps = append(steps, StepRefresh)
+	}
+
+	if unserved(rec, tenant.RequestPreview) {
+		steps = append(steps, StepPreview)
+	}
+
+	if reprovision || different {
+		steps = append(steps, StepUp)
+	}
+
+	return steps
+}

@@ -1,0 +1,375 @@
+package plan_test
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lessor-dev/lessor/pkg/plan"
+	"github.com/lessor-dev/lessor/pkg/tenant"
+)
+
+// tiers is a catalog in which a blueprint is the tier's own with the tenant's
+// parameters.
+type tiers map[string]tenant.Blueprint
+
+var errUnknownTier = errors.New("unknown tier")
+
+func (c tiers) Resolve(spec tenant.Spec) (tenant.Blueprint, error) {
+	b, ok := c[spec.Tier]
+	if !ok {
+		return tenant.Blueprint{}, errUnknownTier
+	}
+
+	b.Parameters = spec.Parameters
+
+	return b, nil
+}
+
+func catalog() tiers {
+	return tiers{
+		"free":     {Program: "pool", MaxAttempts: 5},
+		"standard": {Program: "pool"},
+		"silo":     {Program: "silo", Protect: true, FinalSnapshot: true},
+		"fragile":  {Program: "silo", DataLoss: true},
+	}
+}
+
+func at(n int64) tenant.Version { return tenant.Version{N: n} }
+
+func created(tier string) tenant.Desired {
+	return tenant.Desired{
+		Existence: tenant.Field[tenant.Existence]{Value: tenant.Existence{Created: true}, Version: at(1)},
+		Tier:      tenant.Field[string]{Value: tier, Version: at(1)},
+		Region:    tenant.Field[string]{Value: "eu-central-1", Version: at(1)},
+		Floor:     at(1),
+	}
+}
+
+func deleted(d tenant.Desired, acceptDataLoss bool) tenant.Desired {
+	d.Existence = tenant.Field[tenant.Existence]{Value: tenant.Existence{AcceptDataLoss: acceptDataLoss}, Version: at(9)}
+
+	return d
+}
+
+func asking(d tenant.Desired, kinds ...tenant.RequestKind) tenant.Desired {
+	d.Requests = map[tenant.RequestKind]tenant.Field[tenant.Request]{}
+	for _, kind := range kinds {
+		d.Requests[kind] = tenant.Field[tenant.Request]{Value: tenant.Request{EventID: "r"}, Version: at(5)}
+	}
+
+	return d
+}
+
+func with(d tenant.Desired, parameters map[string]string) tenant.Desired {
+	d.Parameters = map[string]tenant.Field[json.RawMessage]{}
+	for name, value := range parameters {
+		d.Parameters[name] = tenant.Field[json.RawMessage]{Value: json.RawMessage(value), Version: at(2)}
+	}
+
+	return d
+}
+
+var stack = tenant.Stack{Project: "lessor", Name: "acme", Shard: "bucket", Created: true}
+
+// settled is the row of a tenant on which the plan for d succeeded, and of
+// which next is desired now.
+func settled(d, next tenant.Desired) tenant.Record {
+	rec := tenant.Record{ID: "acme", Desired: d, DesiredSeq: 1}
+
+	p, err := plan.For(rec, catalog())
+	if err != nil {
+		panic(err)
+	}
+
+	rec = succeed(rec, p)
+	rec.Desired, rec.DesiredSeq = next, 2
+
+	return rec
+}
+
+// succeed is what package reconcile makes of a row when a plan succeeded.
+func succeed(rec tenant.Record, p plan.Plan) tenant.Record {
+	rec.Applied = &tenant.Applied{Spec: p.Spec, Blueprint: p.Blueprint, Requests: p.Requests, Generation: p.Generation}
+	rec.AppliedSeq, rec.Attempts = rec.DesiredSeq, 0
+	rec.Progress, rec.Last = nil, &tenant.Outcome{OperationID: "done", Steps: names(p.Steps)}
+
+	if len(p.Steps) > 0 {
+		rec.Stack = stack
+	}
+
+	return rec
+}
+
+func names(steps []plan.Step) []string {
+	var list []string
+	for _, s := range steps {
+		list = append(list, string(s))
+	}
+
+	return list
+}
+
+func failed(rec tenant.Record, step string, steps ...string) tenant.Record {
+	rec.Stack = stack
+	rec.Last = &tenant.Outcome{OperationID: "failed", Steps: steps, Failure: &tenant.Failure{Step: step}}
+
+	return rec
+}
+
+func died(rec tenant.Record, step string) tenant.Record {
+	rec.Stack = stack
+	rec.Progress = &tenant.Progress{OperationID: "died", Step: step}
+
+	return rec
+}
+
+func TestFor(t *testing.T) {
+	t.Parallel()
+
+	free, silo := created("free"), created("silo")
+	suspended := free
+	suspended.Suspended = tenant.Field[bool]{Value: true, Version: at(3)}
+
+	const (
+		refresh, preview, up, protect = plan.StepRefresh, plan.StepPreview, plan.StepUp, plan.StepProtect
+		prepare, destroy, remove      = plan.StepPrepareDelete, plan.StepDestroy, plan.StepRemove
+	)
+
+	steps := func(s ...plan.Step) []plan.Step { return s }
+
+	for name, c := range map[string]struct {
+		rec        tenant.Record
+		want       []plan.Step
+		generation int
+	}{
+		"nobody spoke of it":                    {tenant.Record{}, nil, 0},
+		"deleted before it was created":         {tenant.Record{Desired: deleted(tenant.Desired{}, false)}, nil, 0},
+		"deleted before anything began":         {tenant.Record{Desired: deleted(free, false)}, nil, 0},
+		"requests without a tenant":             {tenant.Record{Desired: asking(tenant.Desired{}, "reprovision", "preview")}, nil, 0},
+		"first":                                 {tenant.Record{Desired: free}, steps(up), 1},
+		"first, suspended":                      {tenant.Record{Desired: suspended}, steps(up), 1},
+		"first, of a protected tier":            {tenant.Record{Desired: silo}, steps(up, protect), 1},
+		"first, with every request":             {tenant.Record{Desired: asking(silo, "reprovision", "refresh", "preview")}, steps(preview, up, protect), 1},
+		"first, after a failure":                {failed(tenant.Record{Desired: silo}, "up", "up", "protect"), steps(up, protect), 1},
+		"settled":                               {settled(free, free), nil, 1},
+		"settled, of a protected tier":          {settled(silo, silo), nil, 1},
+		"parameter added":                       {settled(free, with(free, map[string]string{"a": "1"})), steps(up), 1},
+		"parameter changed":                     {settled(with(free, map[string]string{"a": "1"}), with(free, map[string]string{"a": "2"})), steps(up), 1},
+		"parameter removed":                     {settled(with(free, map[string]string{"a": "1"}), with(free, map[string]string{"a": "null"})), steps(up), 1},
+		"parameter written otherwise":           {settled(with(free, map[string]string{"a": `{"x":1,"y":[2.0]}`}), with(free, map[string]string{"a": ` {"y":[2e0], "x":1} `})), nil, 1},
+		"suspended":                             {settled(free, suspended), steps(up), 1},
+		"resumed":                               {settled(suspended, free), steps(up), 1},
+		"tier changed":                          {settled(free, created("standard")), steps(up), 2},
+		"tier changed to a protected one":       {settled(free, silo), steps(up, protect), 2},
+		"tier changed, reprovision and preview": {settled(free, asking(created("standard"), "reprovision", "preview")), steps(refresh, preview, up), 2},
+		"reprovision":                           {settled(free, asking(free, "reprovision")), steps(refresh, up), 1},
+		"refresh":                               {settled(free, asking(free, "refresh")), steps(refresh), 1},
+		"preview":                               {settled(free, asking(free, "preview")), steps(preview), 1},
+		"refresh and preview":                   {settled(free, asking(free, "refresh", "preview")), steps(refresh, preview), 1},
+		"refresh beside a difference":           {settled(free, asking(suspended, "refresh")), steps(refresh, up), 1},
+		"preview beside a difference":           {settled(free, asking(suspended, "preview")), steps(preview, up), 1},
+		"requests served":                       {settled(asking(free, "reprovision", "refresh", "preview"), asking(free, "reprovision", "refresh", "preview")), nil, 1},
+		"refresh failed":                        {failed(settled(free, asking(free, "refresh")), "refresh", "refresh"), steps(refresh), 1},
+		"back to applied after a failed up":     {failed(settled(free, free), "up", "up"), steps(up), 1},
+		"back to applied after a death":         {died(settled(free, free), "up"), steps(up), 1},
+		"deleted":                               {settled(free, deleted(free, false)), steps(prepare, destroy, remove), 1},
+		"deleted, of a tier with a snapshot":    {settled(silo, deleted(silo, false)), steps(prepare, destroy, remove), 1},
+		"deleted, data loss accepted":           {settled(created("fragile"), deleted(created("fragile"), true)), steps(prepare, destroy, remove), 1},
+		"deleted, with requests":                {settled(free, asking(deleted(free, false), "reprovision", "refresh", "preview")), steps(prepare, destroy, remove), 1},
+		"deleted after a failed first up":       {failed(tenant.Record{Desired: deleted(free, false)}, "up", "up"), steps(destroy, remove), 1},
+		"deleted after a death in the first up": {died(tenant.Record{Desired: deleted(free, false)}, ""), steps(destroy, remove), 1},
+		"deletion failed early":                 {failed(settled(free, deleted(free, false)), "prepare-delete", "prepare-delete", "destroy", "remove"), steps(prepare, destroy, remove), 1},
+		"deletion failed in the destroy":        {failed(settled(free, deleted(free, false)), "destroy", "prepare-delete", "destroy", "remove"), steps(destroy, remove), 1},
+		"deletion died in the remove":           {died(settled(free, deleted(free, false)), "remove"), steps(destroy, remove), 1},
+		"deletion died early":                   {died(settled(free, deleted(free, false)), "prepare-delete"), steps(prepare, destroy, remove), 1},
+		"gone":                                  {gone(deleted(free, false)), nil, 1},
+		"gone, with requests":                   {gone(asking(deleted(free, false), "reprovision", "refresh")), nil, 1},
+		"created again":                         {gone(free), steps(up), 2},
+		"created again in vain, then deleted":   {failed(gone(deleted(free, false)), "up", "up"), steps(destroy, remove), 1},
+		"died while created again, then deleted": {
+			died(gone(deleted(free, false)), "up"), steps(destroy, remove), 1,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			p, err := plan.For(c.rec, catalog())
+			require.NoError(t, err)
+			require.Equal(t, c.want, p.Steps)
+			require.Equal(t, c.generation, p.Generation)
+		})
+	}
+}
+
+// gone is the row of a tenant that was deleted, and of which next is desired.
+func gone(next tenant.Desired) tenant.Record {
+	rec := settled(created("free"), deleted(created("free"), false))
+
+	p, err := plan.For(rec, catalog())
+	if err != nil {
+		panic(err)
+	}
+
+	rec = succeed(rec, p)
+	rec.Stack.Created = false
+	rec.Desired, rec.DesiredSeq = next, 3
+
+	return rec
+}
+
+func TestForDeletionKnowsWhatStands(t *testing.T) {
+	t.Parallel()
+
+	before := with(created("silo"), map[string]string{"a": "1"})
+	now := deleted(with(created("free"), map[string]string{"a": "2"}), true)
+
+	p, err := plan.For(settled(before, now), catalog())
+	require.NoError(t, err)
+	require.Equal(t, "silo", p.Blueprint.Program)
+	require.Equal(t, tenant.Spec{
+		Phase: tenant.PhaseAbsent, Tier: "silo", Region: "eu-central-1",
+		Parameters: tenant.Parameters{"a": json.RawMessage("1")}, AcceptDataLoss: true,
+	}, p.Spec)
+
+	p, err = plan.For(failed(tenant.Record{Desired: now}, "up", "up"), catalog())
+	require.NoError(t, err)
+	require.Empty(t, p.Blueprint.Program, "leftovers are destroyed from the state alone")
+	require.Equal(t, "free", p.Spec.Tier)
+}
+
+func TestForServesRequests(t *testing.T) {
+	t.Parallel()
+
+	want := map[tenant.RequestKind]tenant.Version{"refresh": at(5), "preview": at(5)}
+
+	for name, d := range map[string]tenant.Desired{
+		"present": asking(created("free"), "refresh", "preview"),
+		"absent":  asking(deleted(created("free"), false), "refresh", "preview"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			p, err := plan.For(tenant.Record{Desired: d}, catalog())
+			require.NoError(t, err)
+			require.Equal(t, want, p.Requests)
+		})
+	}
+}
+
+func TestForRefuses(t *testing.T) {
+	t.Parallel()
+
+	moved := created("free")
+	moved.Region.Value = "us-east-1"
+
+	fragile := created("fragile")
+
+	for name, c := range map[string]struct {
+		rec   tenant.Record
+		field string
+		hint  string
+	}{
+		"data loss not accepted": {settled(fragile, deleted(fragile, false)), "acceptDataLoss", "acceptDataLoss: true"},
+		"another region":         {settled(created("free"), moved), "region", "wait until it is gone"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			p, err := plan.For(c.rec, catalog())
+
+			var invalid *plan.InvalidError
+			require.ErrorAs(t, err, &invalid)
+			require.Equal(t, c.field, invalid.Field)
+			require.Contains(t, invalid.Advice(), c.hint)
+			require.Empty(t, p.Steps)
+		})
+	}
+
+	t.Run("the catalog", func(t *testing.T) {
+		t.Parallel()
+
+		_, err := plan.For(tenant.Record{Desired: created("gold")}, catalog())
+		require.ErrorIs(t, err, errUnknownTier)
+	})
+
+	t.Run("no data to lose", func(t *testing.T) {
+		t.Parallel()
+
+		p, err := plan.For(failed(tenant.Record{Desired: deleted(fragile, false)}, "up", "up"), catalog())
+		require.NoError(t, err)
+		require.Equal(t, []plan.Step{plan.StepDestroy, plan.StepRemove}, p.Steps)
+	})
+
+	t.Run("a gone tenant may come back elsewhere", func(t *testing.T) {
+		t.Parallel()
+
+		p, err := plan.For(gone(moved), catalog())
+		require.NoError(t, err)
+		require.Equal(t, []plan.Step{plan.StepUp}, p.Steps)
+	})
+}
+
+func TestForChangedCatalog(t *testing.T) {
+	t.Parallel()
+
+	rec := settled(created("free"), created("free"))
+
+	for name, c := range map[string]struct {
+		change func(*tenant.Blueprint)
+		want   []plan.Step
+	}{
+		"program":    {func(b *tenant.Blueprint) { b.Program = "silo" }, []plan.Step{plan.StepUp}},
+		"role":       {func(b *tenant.Blueprint) { b.RoleARN = "arn" }, []plan.Step{plan.StepUp}},
+		"protection": {func(b *tenant.Blueprint) { b.Protect = true }, []plan.Step{plan.StepUp}},
+		"policies": {func(b *tenant.Blueprint) {
+			b.MaxAttempts, b.OnUpdate, b.OnCreate = 9, tenant.PolicyKeep, tenant.PolicyKeep
+			b.FinalSnapshot, b.DataLoss = true, true
+		}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			changed := catalog()
+			b := changed["free"]
+			c.change(&b)
+			changed["free"] = b
+
+			p, err := plan.For(rec, changed)
+			require.NoError(t, err)
+			require.Equal(t, c.want, p.Steps)
+			require.Equal(t, b, p.Blueprint, "policies take effect with the record")
+		})
+	}
+}
+
+func TestNeeds(t *testing.T) {
+	t.Parallel()
+
+	idle := settled(created("free"), created("free"))
+
+	given := settled(created("free"), created("standard"))
+	given.FailedSeq = given.DesiredSeq
+
+	for name, c := range map[string]struct {
+		rec  tenant.Record
+		want bool
+	}{
+		"a change":                   {settled(created("free"), created("standard")), true},
+		"a change without an effect": {idle, false},
+		"a change given up on":       {given, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			needs, err := plan.Needs(c.rec, catalog())
+			require.NoError(t, err)
+			require.Equal(t, c.want, needs)
+		})
+	}
+
+	_, err := plan.Needs(tenant.Record{Desired: created("gold"), DesiredSeq: 1}, catalog())
+	require.ErrorIs(t, err, errUnknownTier)
+}
