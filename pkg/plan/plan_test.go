@@ -120,7 +120,11 @@ func failed(rec tenant.Record, step string, steps ...string) tenant.Record {
 }
 
 func died(rec tenant.Record, step string) tenant.Record {
-	rec.Stack = stack
+	if rec.Stack == (tenant.Stack{}) {
+		// A dead worker cannot tell of the checkpoint that it made.
+		rec.Stack = tenant.Stack{Project: stack.Project, Name: stack.Name, Shard: stack.Shard}
+	}
+
 	rec.Progress = &tenant.Progress{OperationID: "died", Step: step}
 
 	return rec

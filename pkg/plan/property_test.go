@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -23,8 +24,7 @@ var order = []plan.Step{
 type world struct {
 	// deployed is the spec and blueprint of the last up that went through,
 	// "" if nothing is there.
-	deployed   string
-	generation int
+	deployed string
 	// torn is set while an operation stopped halfway.
 	torn bool
 	// prepared is set while protection is off for a deletion.
@@ -46,20 +46,23 @@ type life struct {
 	rec   tenant.Record
 	world world
 	clock int64
+	// operations numbers them.
+	operations int
 }
 
 func (l *life) event(t *rapid.T) {
 	e := tenant.Event{
 		Type: rapid.SampledFrom([]tenant.EventType{
-			tenant.EventCreated, tenant.EventUpdated, tenant.EventTierChanged, tenant.EventSuspended, tenant.EventResumed,
+			tenant.EventCreated, tenant.EventCreated, tenant.EventUpdated, tenant.EventTierChanged, tenant.EventSuspended, tenant.EventResumed,
 			tenant.EventDeleted, tenant.EventReprovision, tenant.EventRefresh, tenant.EventPreview,
 		}).Draw(t, "type"),
-		Version:        at(rapid.Int64Range(1, l.clock+2).Draw(t, "version")),
-		Tier:           rapid.SampledFrom([]string{"free", "standard", "silo", "fragile", "gold"}).Draw(t, "tier"),
-		Region:         rapid.SampledFrom([]string{"r1", "r1", "r1", "r2"}).Draw(t, "region"),
+		// Mostly new, now and then late.
+		Version:        at(l.clock + rapid.SampledFrom([]int64{1, 1, 1, 1, 0, -1}).Draw(t, "version")),
+		Tier:           rapid.SampledFrom([]string{"free", "free", "free", "silo", "fragile", "gold"}).Draw(t, "tier"),
+		Region:         rapid.SampledFrom([]string{"r1", "r1", "r1", "r1", "r1", "r2"}).Draw(t, "region"),
 		AcceptDataLoss: rapid.Bool().Draw(t, "acceptDataLoss"),
 		Parameters: tenant.Parameters{
-			"a": json.RawMessage(rapid.SampledFrom([]string{"1", "2", "null"}).Draw(t, "a")),
+			"a": json.RawMessage(rapid.SampledFrom([]string{"1", "null"}).Draw(t, "a")),
 		},
 	}
 	l.clock++
@@ -96,8 +99,13 @@ func (l *life) work(t *rapid.T) {
 	}
 
 	// The row shows stack and progress before the operation begins.
-	id := rapid.StringMatching("[a-z]{8}").Draw(t, "operation")
-	l.rec.Stack = stack
+	l.operations++
+	id := strconv.Itoa(l.operations)
+	if l.rec.Stack == (tenant.Stack{}) {
+		l.rec.Stack = stack
+		l.rec.Stack.Created = false
+	}
+
 	l.rec.Progress = &tenant.Progress{OperationID: id}
 
 	stop := rapid.IntRange(0, 2*len(p.Steps)).Draw(t, "stop")
@@ -123,9 +131,7 @@ func (l *life) work(t *rapid.T) {
 func (l *life) do(t *rapid.T, p plan.Plan, step plan.Step) {
 	switch step {
 	case plan.StepUp:
-		require.False(t, l.world.deployed != "" && p.Generation < l.world.generation, "generations only grow")
-
-		l.world = world{deployed: deployment(p.Spec, p.Blueprint), generation: p.Generation}
+		l.world = world{deployed: deployment(p.Spec, p.Blueprint)}
 	case plan.StepPrepareDelete:
 		l.world.prepared = true
 	case plan.StepDestroy:
@@ -147,6 +153,7 @@ func (l *life) fail(t *rapid.T, p plan.Plan, id string, step plan.Step) {
 	}
 
 	l.rec.Progress = nil
+	l.rec.Stack.Created = true
 	l.rec.Last = &tenant.Outcome{OperationID: id, Steps: names(p.Steps), Failure: &tenant.Failure{Step: string(step)}}
 	l.rec.Attempts++
 
@@ -165,6 +172,10 @@ func (l *life) check(t *rapid.T, p plan.Plan) {
 	}), "order of %v", p.Steps)
 	require.Len(t, slices.Compact(slices.Clone(p.Steps)), len(p.Steps), "no step twice")
 	require.Equal(t, desired.Phase, p.Spec.Phase)
+
+	if l.rec.Applied != nil {
+		require.GreaterOrEqual(t, p.Generation, l.rec.Applied.Generation, "generations only grow")
+	}
 
 	destroys := slices.Contains(p.Steps, plan.StepDestroy)
 	require.False(t, present && (destroys || slices.Contains(p.Steps, plan.StepRemove)), "a tenant that shall be is never destroyed")
