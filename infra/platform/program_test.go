@@ -1,0 +1,254 @@
+package platform_test
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lessor-dev/lessor/infra/platform"
+)
+
+const (
+	queueType  = "aws:sqs/queue:Queue"
+	tableType  = "aws:dynamodb/table:Table"
+	bucketType = "aws:s3/bucketV2:BucketV2"
+	keyType    = "aws:kms/key:Key"
+	topicType  = "aws:sns/topic:Topic"
+)
+
+// recorder stands in for the engine and keeps what was declared.
+type recorder struct {
+	mu       sync.Mutex
+	declared map[string]map[string]resource.PropertyMap
+	provider []string
+	outputs  map[string]any
+}
+
+func (r *recorder) NewResource(args pulumi.MockResourceArgs) (string, resource.PropertyMap, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	if args.TypeToken != "pulumi:providers:aws" {
+		r.provider = append(r.provider, args.Provider)
+	}
+
+	if r.declared[args.TypeToken] == nil {
+		r.declared[args.TypeToken] = map[string]resource.PropertyMap{}
+	}
+
+	r.declared[args.TypeToken][args.Name] = args.Inputs
+
+	state := maps.Clone(args.Inputs)
+	state["arn"] = resource.NewStringProperty("arn:aws:x:eu-west-1:123456789012:" + args.Name)
+	state["url"] = resource.NewStringProperty("https://sqs.example/" + args.Name)
+	state["keyId"] = resource.NewStringProperty("key-of-" + args.Name)
+
+	return args.Name + "-id", state, nil
+}
+
+func (*recorder) Call(pulumi.MockCallArgs) (resource.PropertyMap, error) {
+	return resource.PropertyMap{}, nil
+}
+
+func (r *recorder) one(t *testing.T, token, name string) map[string]any {
+	t.Helper()
+	require.Contains(t, r.declared[token], name)
+
+	return r.declared[token][name].Mappable()
+}
+
+func deploy(t *testing.T, cfg platform.Config) *recorder {
+	t.Helper()
+
+	r := &recorder{declared: map[string]map[string]resource.PropertyMap{}}
+	run := func(ctx *pulumi.Context) error {
+		outputs, err := platform.Deploy(ctx, cfg)
+		if err != nil {
+			return err
+		}
+
+		outputs.ToMapOutput().ApplyT(func(values map[string]any) error {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+
+			r.outputs = values
+
+			return nil
+		})
+
+		return nil
+	}
+
+	require.NoError(t, pulumi.RunErr(run, pulumi.WithMocks("lessor-platform", "test", r)))
+
+	return r
+}
+
+func TestProgramDeclaresQueuesWithRedrive(t *testing.T) {
+	t.Parallel()
+
+	r := deploy(t, platform.Config{StateBucketPrefix: "acme-state", VisibilityTimeout: 90 * time.Second})
+
+	events := r.one(t, queueType, "events")
+	require.Equal(t, "lessor-events", events["name"])
+	require.InDelta(t, 90, events["visibilityTimeoutSeconds"], 0)
+	require.InDelta(t, 20, events["receiveWaitTimeSeconds"], 0)
+	require.Equal(t, true, events["sqsManagedSseEnabled"])
+
+	var redrive struct {
+		Target string `json:"deadLetterTargetArn"`
+		Max    int    `json:"maxReceiveCount"`
+	}
+
+	policy, ok := events["redrivePolicy"].(string)
+	require.True(t, ok)
+	require.NoError(t, json.Unmarshal([]byte(policy), &redrive))
+	require.Equal(t, "arn:aws:x:eu-west-1:123456789012:dead-letters", redrive.Target)
+	require.Equal(t, 100, redrive.Max)
+
+	dead := r.one(t, queueType, "dead-letters")
+	require.InDelta(t, (14 * 24 * time.Hour).Seconds(), dead["messageRetentionSeconds"], 0)
+	require.Equal(t, true, dead["sqsManagedSseEnabled"])
+	require.NotContains(t, dead, "redrivePolicy")
+}
+
+func TestProgramDeclaresTable(t *testing.T) {
+	t.Parallel()
+
+	table := deploy(t, platform.Config{StateBucketPrefix: "acme-state"}).one(t, tableType, "tenants")
+	require.Equal(t, "lessor-tenants", table["name"])
+	require.Equal(t, "PAY_PER_REQUEST", table["billingMode"])
+	require.Equal(t, "pk", table["hashKey"])
+	require.Equal(t, []any{map[string]any{"name": "pk", "type": "S"}}, table["attributes"])
+	require.Equal(t, map[string]any{"enabled": true}, table["pointInTimeRecovery"])
+	require.Equal(t, map[string]any{"enabled": true}, table["serverSideEncryption"])
+}
+
+func TestProgramDeclaresClosedVersionedBuckets(t *testing.T) {
+	t.Parallel()
+
+	r := deploy(t, platform.Config{StateBucketPrefix: "acme-state", StateBuckets: 3})
+	names := []string{"state-0", "state-1", "state-2"}
+
+	for _, token := range []string{
+		bucketType,
+		"aws:s3/bucketVersioningV2:BucketVersioningV2",
+		"aws:s3/bucketServerSideEncryptionConfigurationV2:BucketServerSideEncryptionConfigurationV2",
+		"aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock",
+		"aws:s3/bucketLifecycleConfigurationV2:BucketLifecycleConfigurationV2",
+	} {
+		require.Equal(t, names, slices.Sorted(maps.Keys(r.declared[token])), token)
+	}
+
+	require.Equal(t, "acme-state-2", r.one(t, bucketType, "state-2")["bucket"])
+
+	versioning := r.one(t, "aws:s3/bucketVersioningV2:BucketVersioningV2", "state-2")
+	require.Equal(t, "acme-state-2", versioning["bucket"])
+	require.Equal(t, map[string]any{"status": "Enabled"}, versioning["versioningConfiguration"])
+
+	block := r.one(t, "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock", "state-0")
+	for _, setting := range []string{"blockPublicAcls", "blockPublicPolicy", "ignorePublicAcls", "restrictPublicBuckets"} {
+		require.Equal(t, true, block[setting], setting)
+	}
+}
+
+func TestProgramExportsTheWorkersVariables(t *testing.T) {
+	t.Parallel()
+
+	r := deploy(t, platform.Config{StateBucketPrefix: "acme-state", ResultsTopic: true})
+
+	require.Equal(t, "https://sqs.example/events", r.outputs[platform.OutputQueueURL])
+	require.Equal(t, "https://sqs.example/dead-letters", r.outputs[platform.OutputDeadLetterQueueURL])
+	require.Equal(t, "lessor-tenants", r.outputs[platform.OutputTableName])
+	require.Equal(t, []string{"acme-state-0", "acme-state-1"}, r.outputs[platform.OutputStateBuckets])
+	require.Equal(t, "awskms:///key-of-state?region=eu-west-1", r.outputs[platform.OutputSecretsProvider])
+	require.Equal(t, "arn:aws:x:eu-west-1:123456789012:results", r.outputs[platform.OutputResultsTopicARN])
+	require.Equal(t, map[string]any{
+		"LESSOR_QUEUE_URL":             "https://sqs.example/events",
+		"LESSOR_DEAD_LETTER_QUEUE_URL": "https://sqs.example/dead-letters",
+		"LESSOR_TABLE":                 "lessor-tenants",
+		"LESSOR_STATE_BUCKETS":         "acme-state-0,acme-state-1",
+		"LESSOR_SECRETS_PROVIDER":      "awskms:///key-of-state?region=eu-west-1",
+		"LESSOR_RESULT_TARGET":         "arn:aws:x:eu-west-1:123456789012:results",
+	}, r.outputs[platform.OutputEnvironment])
+}
+
+func TestProgramProtectsOnlyWhenAsked(t *testing.T) {
+	t.Parallel()
+
+	for name, protect := range map[string]bool{"protected": true, "loose": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := deploy(t, platform.Config{StateBucketPrefix: "acme-state", Protect: protect})
+			require.Equal(t, protect, r.one(t, tableType, "tenants")["deletionProtectionEnabled"])
+			require.Equal(t, !protect, r.one(t, bucketType, "state-0")["forceDestroy"])
+			require.Equal(t, true, r.one(t, keyType, "state")["enableKeyRotation"])
+			require.Empty(t, r.declared[topicType], "no topic without being asked for it")
+		})
+	}
+}
+
+func TestProgramUsesOnlyItsOwnProvider(t *testing.T) {
+	t.Parallel()
+
+	r := deploy(t, platform.Config{StateBucketPrefix: "acme-state", Region: "eu-west-1", Tags: map[string]string{"team": "platform"}})
+	for _, provider := range r.provider {
+		require.Contains(t, provider, "pulumi:providers:aws::aws::", "every resource names the explicit provider")
+	}
+
+	provider := r.one(t, "pulumi:providers:aws", "aws")
+	require.Equal(t, "eu-west-1", provider["region"])
+	require.JSONEq(t, `{"tags":{"managed-by":"lessor","team":"platform"}}`, asJSON(t, provider["defaultTags"]))
+}
+
+// asJSON returns a provider's nested input, which travels as JSON in a string.
+func asJSON(t *testing.T, value any) string {
+	t.Helper()
+
+	text, ok := value.(string)
+	if ok {
+		return text
+	}
+
+	encoded, err := json.Marshal(value)
+	require.NoError(t, err)
+
+	return string(encoded)
+}
+
+func TestValidateReportsEveryProblem(t *testing.T) {
+	t.Parallel()
+
+	good := platform.Config{StateBucketPrefix: "acme-state"}
+	require.NoError(t, good.Validate())
+
+	err := platform.Config{
+		Name:              "Has Space",
+		StateBucketPrefix: "UPPER",
+		StateBuckets:      -1,
+		MaxReceiveCount:   1001,
+		VisibilityTimeout: 13 * time.Hour,
+	}.Validate()
+	require.ErrorIs(t, err, platform.ErrConfig)
+
+	for _, field := range []string{"name", "stateBucketPrefix", "stateBuckets", "maxReceiveCount", "visibilityTimeout"} {
+		require.ErrorContains(t, err, field)
+	}
+}
+
+func TestProgramRefusesABadConfig(t *testing.T) {
+	t.Parallel()
+
+	r := &recorder{declared: map[string]map[string]resource.PropertyMap{}}
+	err := pulumi.RunErr(platform.Program(platform.Config{}), pulumi.WithMocks("lessor-platform", "test", r))
+	require.ErrorContains(t, err, "stateBucketPrefix")
+	require.Empty(t, r.declared)
+}
