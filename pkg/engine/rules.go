@@ -100,7 +100,7 @@ var textRules = []rule{
 		hint: "the stack's checkpoint does not name its key: restore an earlier version of it, or import it with the secrets provider set",
 	},
 	{
-		kind: tenant.KindIntegrity, pattern: regexp.MustCompile(`still contains resources`),
+		kind: tenant.KindIntegrity, pattern: regexp.MustCompile(`still (contains|has) resources`),
 		hint: "the stack is not empty, so it stays; it is destroyed and removed again",
 	},
 	{kind: tenant.KindIntegrity, pattern: regexp.MustCompile(`(?i)snapshot integrity|no stack named.*found|failed to load checkpoint|` +

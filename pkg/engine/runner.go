@@ -73,6 +73,9 @@ const (
 	backstop = 15 * time.Second
 )
 
+// ChildArgument is the hidden command of a worker that calls Child.
+const ChildArgument = "operation"
+
 // NewRunner checks that the CLI and the plugins are there and takes a working
 // directory. This process becomes the parent of orphaned descendants, for good.
 func NewRunner(ctx context.Context, cfg Config, opts ...Option) (*Runner, error) {
@@ -96,7 +99,7 @@ func NewRunner(ctx context.Context, cfg Config, opts ...Option) (*Runner, error)
 			return nil, fmt.Errorf("finding this executable: %w", err)
 		}
 
-		o.command = []string{self, "operation"}
+		o.command = []string{self, ChildArgument}
 	}
 
 	found, err := findCLI(ctx, cfg.Pulumi)
