@@ -30,7 +30,7 @@ func (e *unknownProgramError) Error() string {
 
 // program makes one Pulumi program of the programs of all topologies.
 func (j *job) program(step plan.Step, col *collector) pulumi.RunFunc {
-	topologies := topologiesFor(step, j.order.Operation.Topologies)
+	topologies := topologiesFor(step, j.order.Operation)
 
 	return func(ctx *pulumi.Context) error {
 		if err := ctx.RegisterStackTransformation(counting(col)); err != nil {

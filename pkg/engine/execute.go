@@ -98,8 +98,11 @@ func (j *job) explain(err error, col *collector, fault error) *tenant.Failure {
 // topologiesFor sets what a step demands of every topology. A final snapshot is
 // named only to prepare a deletion: before that, its name would change with
 // every operation, and with it the resource.
-func topologiesFor(step plan.Step, topologies []Topology) []Topology {
-	set := slices.Clone(topologies)
+func topologiesFor(step plan.Step, op Operation) []Topology {
+	set := slices.Clone(op.Topologies)
+	if step == plan.StepPrepareDelete && len(op.Previous) > 0 {
+		set = slices.Clone(op.Previous)
+	}
 
 	for i := range set {
 		set[i].Parameters = maps.Clone(set[i].Parameters)

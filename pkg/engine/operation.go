@@ -21,6 +21,10 @@ type Operation struct {
 	// Topologies are all live generations of the tenant's infrastructure. The
 	// outputs of the newest are the tenant's.
 	Topologies []Topology `json:"topologies,omitempty"`
+	// Previous are what the Topologies replace. The step prepare-delete works on
+	// them where there are any: what is removed by the next up is prepared, and
+	// nothing else.
+	Previous []Topology `json:"previous,omitempty"`
 	// Resources is how many the state held when that was last known. It only
 	// serves to tell how far a step is that runs no program.
 	Resources int `json:"resources,omitempty"`

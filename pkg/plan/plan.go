@@ -26,6 +26,10 @@ type Plan struct {
 	Blueprint tenant.Blueprint
 	// Generation is of the topology that the steps work on.
 	Generation int
+	// Previous is what a tier change replaces, if that has to be prepared: its
+	// protection ends and its final snapshot is named before the up in which
+	// the engine makes the new topology and then deletes the old one.
+	Previous *tenant.Applied
 	// Requests are served once the plan is done.
 	Requests map[tenant.RequestKind]tenant.Version
 }
@@ -135,9 +139,13 @@ func present(rec tenant.Record, spec tenant.Spec, catalog Resolver) (Plan, error
 			p.Generation = rec.Applied.Generation + 1
 		}
 
-		p.Steps = firstSteps(rec, blueprint, standing != nil)
+		if standing == nil {
+			p.Steps = firstSteps(rec, blueprint)
 
-		return p, nil
+			return p, nil
+		}
+
+		return replacing(rec, p, standing)
 	}
 
 	p.Steps = nextSteps(rec, differs(*standing, spec, blueprint) || disturbed(rec))
@@ -145,14 +153,36 @@ func present(rec tenant.Record, spec tenant.Spec, catalog Resolver) (Plan, error
 	return p, nil
 }
 
-// firstSteps make a topology that does not stand yet. There is nothing of its
-// own to refresh, but a tier change has an old one beside it.
-func firstSteps(rec tenant.Record, blueprint tenant.Blueprint, refreshable bool) []Step {
+// replacing plans a tier change: a new topology in place of the one that stands.
+func replacing(rec tenant.Record, p Plan, standing *tenant.Applied) (Plan, error) {
+	if standing.Blueprint.DataLoss {
+		return Plan{}, &InvalidError{
+			Field:   "tier",
+			Message: fmt.Sprintf("tier %q keeps data and takes no final snapshot, so a change to %q would lose it", standing.Spec.Tier, p.Spec.Tier),
+			Hint:    "set finalSnapshot for the present tier, or delete the tenant with acceptDataLoss: true and create it again",
+		}
+	}
+
 	var steps []Step
 
-	if refreshable && (unserved(rec, tenant.RequestReprovision) || unserved(rec, tenant.RequestRefresh)) {
+	if unserved(rec, tenant.RequestReprovision) || unserved(rec, tenant.RequestRefresh) {
 		steps = append(steps, StepRefresh)
 	}
+
+	if standing.Blueprint.Protect || standing.Blueprint.FinalSnapshot {
+		p.Previous = standing
+		steps = append(steps, StepPrepareDelete)
+	}
+
+	p.Steps = append(steps, firstSteps(rec, p.Blueprint)...)
+
+	return p, nil
+}
+
+// firstSteps make a topology that does not stand yet. There is nothing of its
+// own to refresh.
+func firstSteps(rec tenant.Record, blueprint tenant.Blueprint) []Step {
+	var steps []Step
 
 	if unserved(rec, tenant.RequestPreview) {
 		steps = append(steps, StepPreview)

@@ -168,6 +168,7 @@ func TestFor(t *testing.T) {
 		"resumed":                               {settled(suspended, free), steps(up), 1},
 		"tier changed":                          {settled(free, created("standard")), steps(up), 2},
 		"tier changed to a protected one":       {settled(free, silo), steps(up, protect), 2},
+		"tier changed from a protected one":     {settled(silo, free), steps(prepare, up), 2},
 		"tier changed, reprovision and preview": {settled(free, asking(created("standard"), "reprovision", "preview")), steps(refresh, preview, up), 2},
 		"reprovision":                           {settled(free, asking(free, "reprovision")), steps(refresh, up), 1},
 		"refresh":                               {settled(free, asking(free, "refresh")), steps(refresh), 1},
@@ -277,6 +278,7 @@ func TestForRefuses(t *testing.T) {
 		hint  string
 	}{
 		"data loss not accepted": {settled(fragile, deleted(fragile, false)), "acceptDataLoss", "acceptDataLoss: true"},
+		"tier change loses data": {settled(fragile, created("free")), "tier", "finalSnapshot"},
 		"another region":         {settled(created("free"), moved), "region", "wait until it is gone"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -16,8 +16,8 @@ import (
 
 // order is how steps may follow each other.
 var order = []plan.Step{
-	plan.StepRefresh, plan.StepPreview, plan.StepUp, plan.StepProtect,
-	plan.StepPrepareDelete, plan.StepDestroy, plan.StepRemove,
+	plan.StepRefresh, plan.StepPrepareDelete, plan.StepPreview, plan.StepUp, plan.StepProtect,
+	plan.StepDestroy, plan.StepRemove,
 }
 
 // world is what is really there, which a plan never sees.

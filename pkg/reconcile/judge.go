@@ -16,7 +16,6 @@ const MaxOutputBytes = 64 << 10
 // judgeResult turns the result of an operation into what to record.
 func (t *tenure) judgeResult(rec tenant.Record, p plan.Plan, done *operationDone) {
 	s := &done.settlement
-	s.Outputs = rec.Outputs
 
 	if done.result.Failure == nil {
 		done.result.Failure = oversized(done.result.Outputs)
@@ -24,8 +23,6 @@ func (t *tenure) judgeResult(rec tenant.Record, p plan.Plan, done *operationDone
 	}
 
 	if failure := done.result.Failure; failure != nil {
-		s.Attempts, s.GaveUp = rec.Attempts, false
-
 		switch failure.Kind.Retry() {
 		case tenant.RetryNever:
 			s.Attempts++
@@ -88,10 +85,10 @@ func oversized(outputs map[string]json.RawMessage) *tenant.Failure {
 
 // compensate follows the tier's policy once an operation was given up on: a
 // first provision leaves nothing behind, an update goes back to what worked.
-func (t *tenure) compensate(rec tenant.Record, p plan.Plan, done operationDone) operationDone {
+func (t *tenure) compensate(rec tenant.Record, p plan.Plan, done operationDone) (operationDone, error) {
 	back, ok := t.wayBack(rec, p, done)
 	if !ok {
-		return done
+		return done, nil
 	}
 
 	op := t.newOperation(rec, back.Steps)
@@ -101,7 +98,16 @@ func (t *tenure) compensate(rec tenant.Record, p plan.Plan, done operationDone) 
 		op.Topologies = append(op.Topologies, topology(rec, back, op.ID))
 	}
 
-	undone := t.execute(rec, op, tierOf(rec, p))
+	undone, err := t.execute(rec, op, tierOf(rec, p))
+	if err != nil {
+		return operationDone{}, err
+	}
+
+	if undone.lost() || undone.interrupted() {
+		// Nobody gives up in a hurry: the next round decides anew.
+		return undone, nil
+	}
+
 	done.settlement.Clean = undone.settlement.Clean
 	done.settlement.Stack = undone.settlement.Stack
 	done.settlement.Outcome.Duration += undone.settlement.Outcome.Duration
@@ -109,7 +115,7 @@ func (t *tenure) compensate(rec tenant.Record, p plan.Plan, done operationDone) 
 	done.settlement.Outcome.Resources = undone.settlement.Outcome.Resources
 
 	if undone.result.Failure == nil {
-		return done
+		return done, nil
 	}
 
 	// Nothing may be given up on while it is half there: the next attempt
@@ -126,7 +132,7 @@ func (t *tenure) compensate(rec tenant.Record, p plan.Plan, done operationDone) 
 		Step:     undone.result.Failure.Step,
 	}
 
-	return done
+	return done, nil
 }
 
 func failureMessage(f *tenant.Failure) string {

@@ -34,6 +34,12 @@ func (t *tenure) operation(rec tenant.Record, p plan.Plan) engine.Operation {
 		op.Topologies = []engine.Topology{topology(rec, p, op.ID)}
 	}
 
+	if old := p.Previous; old != nil {
+		op.Previous = []engine.Topology{topology(rec, plan.Plan{
+			Spec: old.Spec, Blueprint: old.Blueprint, Generation: old.Generation,
+		}, op.ID)}
+	}
+
 	return op
 }
 
@@ -57,12 +63,13 @@ func (t *tenure) newOperation(rec tenant.Record, steps []plan.Step) engine.Opera
 	}
 
 	return engine.Operation{
-		ID:       ulid.Make().String(),
-		Tenant:   rec.ID,
-		Fence:    t.lease.Token().Fence,
-		Steps:    steps,
-		Stack:    stack,
-		Deadline: t.now().Add(t.Config.OperationTimeout),
+		ID:        ulid.Make().String(),
+		Tenant:    rec.ID,
+		Fence:     t.lease.Token().Fence,
+		Steps:     steps,
+		Stack:     stack,
+		Resources: lastResources(rec),
+		Deadline:  t.now().Add(t.Config.OperationTimeout),
 	}
 }
 
@@ -152,11 +159,6 @@ func (t *tenure) applied(p plan.Plan) *tenant.Applied {
 // nothingToDo records a change that asks for no step, as when a tenant is
 // deleted that never came to be.
 func (t *tenure) nothingToDo(rec tenant.Record, p plan.Plan) operationDone {
-	resources := 0
-	if rec.Last != nil {
-		resources = rec.Last.Resources
-	}
-
 	return operationDone{settlement: registry.Settlement{
 		Target:  rec.DesiredSeq,
 		Applied: t.applied(p),
@@ -168,33 +170,32 @@ func (t *tenure) nothingToDo(rec tenant.Record, p plan.Plan) operationDone {
 			Fence:       t.lease.Token().Fence,
 			Sequence:    rec.DesiredSeq,
 			StartedAt:   t.now().UTC(),
-			Resources:   resources,
+			Resources:   lastResources(rec),
 		},
 	}}
+}
+
+func lastResources(rec tenant.Record) int {
+	if rec.Last == nil {
+		return 0
+	}
+
+	return max(0, rec.Last.Resources)
 }
 
 // refused records that the catalog or the plan cannot serve what is desired. A
 // first provision that left something behind is rolled back all the same.
 func (t *tenure) refused(rec tenant.Record, cause error) (operationDone, error) {
-	var refusal refusal
-	if !errors.As(cause, &refusal) {
+	var invalid *tenant.InvalidError
+	if !errors.As(cause, &invalid) {
 		return operationDone{}, cause
 	}
 
-	failure := &tenant.Failure{Kind: tenant.KindInvalid, Message: refusal.Error(), Hint: refusal.Advice()}
 	done := t.nothingToDo(rec, plan.Plan{})
-	done.result.Failure = failure
+	done.result.Failure = invalid.Failure()
 	done.settlement.Applied = nil
 	done.settlement.GaveUp = true
-	done.settlement.Outcome.Failure = failure
+	done.settlement.Outcome.Failure = done.result.Failure
 
-	return t.compensate(rec, plan.Plan{}, done), nil
-}
-
-// refusal is an error that is the fault of what was asked for.
-type refusal interface {
-	error
-
-	// Advice says how to make it right.
-	Advice() string
+	return t.compensate(rec, plan.Plan{}, done)
 }

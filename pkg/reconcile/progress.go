@@ -22,13 +22,11 @@ type progressWriter struct {
 	done  chan error
 }
 
-func newProgressWriter(
-	op engine.Operation, started time.Time, now func() time.Time, write func(tenant.Progress) error,
-) *progressWriter {
+func newProgressWriter(first tenant.Progress, now func() time.Time, write func(tenant.Progress) error) *progressWriter {
 	w := &progressWriter{
 		write:   write,
 		now:     now,
-		current: tenant.Progress{OperationID: op.ID, StartedAt: started.UTC()},
+		current: first,
 		dirty:   make(chan struct{}, 1),
 		stop:    make(chan struct{}),
 		done:    make(chan error, 1),

@@ -172,28 +172,39 @@ func (t *tenure) run(rec tenant.Record) (operationDone, error) {
 		}
 	}
 
-	done := t.execute(rec, op, tierOf(rec, p))
+	done, err := t.execute(rec, op, tierOf(rec, p))
+	if err != nil {
+		return operationDone{}, err
+	}
+
 	t.judgeResult(rec, p, &done)
 
 	if !done.settlement.GaveUp {
 		return done, nil
 	}
 
-	return t.compensate(rec, p, done), nil
+	return t.compensate(rec, p, done)
 }
 
 // execute runs one operation and keeps the row's progress.
-func (t *tenure) execute(rec tenant.Record, op engine.Operation, tier string) operationDone {
+func (t *tenure) execute(rec tenant.Record, op engine.Operation, tier string) (operationDone, error) {
 	started := t.now()
-
-	t.Observer.OperationStarted(op, rec.DesiredSeq, tier)
 
 	ctx, cancel := t.operationContext()
 	defer cancel(nil)
 
-	progress := newProgressWriter(op, started, t.now, func(p tenant.Progress) error {
-		return t.Rows.Progress(ctx, rec.ID, t.lease.Token(), p)
-	})
+	// The row shows the operation before it begins, so that a successor knows
+	// that it was under way even if nothing else of it is ever written.
+	write := func(p tenant.Progress) error { return t.Rows.Progress(ctx, rec.ID, t.lease.Token(), p) }
+	first := tenant.Progress{OperationID: op.ID, Step: string(op.Steps[0]), StartedAt: started.UTC(), UpdatedAt: started.UTC()}
+
+	if err := write(first); err != nil {
+		return operationDone{}, fmt.Errorf("recording the operation: %w", err)
+	}
+
+	t.Observer.OperationStarted(op, rec.DesiredSeq, tier)
+
+	progress := newProgressWriter(first, t.now, write)
 
 	res := t.Engine.Run(ctx, t.slot, op, engine.Watch{Progress: progress.report, LeaseUntil: t.lease.Deadline})
 	if err := progress.close(); err != nil && ctx.Err() == nil {
@@ -202,8 +213,10 @@ func (t *tenure) execute(rec tenant.Record, op engine.Operation, tier string) op
 
 	t.clean = t.clean && res.Clean
 	done := operationDone{op: op, result: res, settlement: registry.Settlement{
-		Target:  rec.DesiredSeq,
-		Stack:   op.Stack,
+		Target:   rec.DesiredSeq,
+		Stack:    op.Stack,
+		Outputs:  rec.Outputs,
+		Attempts: rec.Attempts,
 		Clean:   t.clean,
 		Outcome: outcomeOf(op, rec.DesiredSeq, started, t.now().Sub(started), res),
 	}}
@@ -211,7 +224,7 @@ func (t *tenure) execute(rec tenant.Record, op engine.Operation, tier string) op
 
 	t.Observer.OperationFinished(op, tier, done.settlement.Outcome, res)
 
-	return done
+	return done, nil
 }
 
 // operationContext ends with the lease, or with an interrupt of all operations.

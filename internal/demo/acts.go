@@ -1,0 +1,215 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/lessor-dev/lessor/pkg/event"
+	"github.com/lessor-dev/lessor/pkg/tenant"
+)
+
+// The cast.
+const (
+	acme    tenant.ID = "acme"
+	globex  tenant.ID = "globex"
+	initech tenant.ID = "initech"
+
+	freeTier       = "free"
+	enterpriseTier = "enterprise"
+)
+
+var errUnexpected = errors.New("that should not have happened")
+
+// provision sends three creations at once and waits for all of them.
+func (s *stage) provision(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+
+	for id, tier := range map[tenant.ID]string{acme: freeTier, globex: freeTier, initech: enterpriseTier} {
+		group.Go(func() error {
+			if _, err := s.enqueue(ctx, "provision", string(id), "--tier", tier, "--region", s.variable("AWS_REGION")); err != nil {
+				return err
+			}
+
+			_, err := s.follow(ctx, id, 1)
+
+			return err
+		})
+	}
+
+	if err := group.Wait(); err != nil {
+		return err //nolint:wrapcheck // wrapped by the act
+	}
+
+	return s.table(ctx, acme, globex, initech)
+}
+
+// follow prints the progress of a tenant until sequence is settled.
+func (s *stage) follow(ctx context.Context, id tenant.ID, sequence int64) (tenant.Record, error) {
+	var (
+		rec  tenant.Record
+		last string
+	)
+
+	err := poll(ctx, fmt.Sprintf("%s to be settled", id), func() (bool, error) {
+		var err error
+		if rec, err = s.rows.Get(ctx, id); err != nil {
+			return false, err
+		}
+
+		if p := rec.Progress; p != nil && rec.NeedsWork() {
+			if line := fmt.Sprintf("%-8s %-14s %d of %d resources", id, p.Step, p.Done, p.Planned); line != last {
+				s.say("%s", line)
+				last = line
+			}
+		}
+
+		if rec.FailedSeq >= sequence || (rec.Last != nil && rec.Last.Failure != nil && rec.NeedsWork()) {
+			return false, fmt.Errorf("%s failed: %w", id, rec.Last.Failure)
+		}
+
+		return rec.AppliedSeq >= sequence && rec.Lease.Owner == "", nil
+	})
+	if err == nil {
+		s.say("%-8s settled at sequence %d", id, rec.AppliedSeq)
+	}
+
+	return rec, err
+}
+
+// repeat sends the creation of acme a second time and an update from before
+// it. Both are accepted as known, and no process runs for them.
+func (s *stage) repeat(ctx context.Context) error {
+	rec, err := s.rows.Get(ctx, acme)
+	if err != nil {
+		return err //nolint:wrapcheck // wrapped by the act
+	}
+
+	before, err := s.scrape(ctx)
+	if err != nil {
+		return err
+	}
+
+	created := tenant.Event{
+		ID: "demo-duplicate", Source: "demo", Type: tenant.EventCreated, Tenant: acme,
+		Time: time.Now().Add(-time.Hour), Tier: freeTier, Region: s.variable("AWS_REGION"),
+	}
+	stale := tenant.Event{
+		ID: "demo-stale", Source: "demo", Type: tenant.EventTierChanged, Tenant: acme,
+		Time: time.Now().Add(-time.Hour), Tier: enterpriseTier,
+	}
+
+	for name, e := range map[string]tenant.Event{"an old creation": created, "a stale tier change": stale} {
+		for _, copyOf := range []string{name, "the same again"} {
+			body, err := event.Encode(e, event.OrderTime)
+			if err != nil {
+				return fmt.Errorf("encoding %s: %w", name, err)
+			}
+
+			if _, err := s.queue.Send(ctx, body); err != nil {
+				return fmt.Errorf("sending %s: %w", name, err)
+			}
+
+			s.say("sent %s", copyOf)
+		}
+	}
+
+	const sent = 4
+
+	err = poll(ctx, "the four messages to be gone", func() (bool, error) {
+		now, err := s.scrape(ctx)
+
+		return err == nil && now.sum("lessor_messages_deleted_total")-before.sum("lessor_messages_deleted_total") >= sent, err
+	})
+	if err != nil {
+		return err
+	}
+
+	after, err := s.scrape(ctx)
+	if err != nil {
+		return err
+	}
+
+	newest, err := s.rows.Get(ctx, acme)
+	if err != nil {
+		return err //nolint:wrapcheck // wrapped by the act
+	}
+
+	for _, name := range []string{"lessor_operations_total", "lessor_cli_processes_total"} {
+		s.say("%s: %g before, %g after", name, before.sum(name), after.sum(name))
+
+		if before.sum(name) != after.sum(name) {
+			return fmt.Errorf("%w: %s moved", errUnexpected, name)
+		}
+	}
+
+	s.say("acme: sequence %d before, %d after", rec.DesiredSeq, newest.DesiredSeq)
+
+	if newest.DesiredSeq != rec.DesiredSeq || newest.Last.OperationID != rec.Last.OperationID {
+		return fmt.Errorf("%w: the stale events changed acme", errUnexpected)
+	}
+
+	return nil
+}
+
+func (s *stage) changeTier(ctx context.Context) error {
+	if _, err := s.enqueue(ctx, "tier", string(acme), enterpriseTier); err != nil {
+		return err
+	}
+
+	rec, err := s.follow(ctx, acme, 2)
+	if err != nil {
+		return err
+	}
+
+	if rec.Applied.Spec.Tier != enterpriseTier || rec.Last.Resources == 0 {
+		return fmt.Errorf("%w: acme is in tier %q with %d resources", errUnexpected, rec.Applied.Spec.Tier, rec.Last.Resources)
+	}
+
+	return s.table(ctx, acme, globex, initech)
+}
+
+func (s *stage) deprovision(ctx context.Context) error {
+	_, err := s.enqueue(ctx, "deprovision", string(initech), "--confirm", string(initech), "--accept-data-loss",
+		"--reason", "the demo is over")
+	if err != nil {
+		return err
+	}
+
+	rec, err := s.follow(ctx, initech, 2)
+	if err != nil {
+		return err
+	}
+
+	resources, err := s.local.Cloud().ByTenant(ctx, string(initech))
+	if err != nil {
+		return fmt.Errorf("asking the cloud: %w", err)
+	}
+
+	state, err := s.stateResources(ctx, rec.Stack)
+	if err != nil {
+		return err
+	}
+
+	s.say("resources in the cloud with tag tenant-id=%s: %d", initech, len(resources))
+	s.say("resources in the state of %s/%s in %s: %d", rec.Stack.Project, rec.Stack.Name, rec.Stack.Shard, state)
+
+	if rec.Applied.Spec.Phase != tenant.PhaseAbsent || len(resources) != 0 || state != 0 {
+		return fmt.Errorf("%w: something of %s is left", errUnexpected, initech)
+	}
+
+	return s.table(ctx, acme, globex, initech)
+}
+
+// checkpoint is as much of a Pulumi state file as is needed to count.
+type checkpoint struct {
+	Checkpoint struct {
+		Latest struct {
+			Resources []json.RawMessage `json:"resources"`
+		} `json:"latest"`
+	} `json:"checkpoint"`
+}

@@ -1,0 +1,198 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsconfig "github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/lessor-dev/lessor/pkg/capacity"
+	"github.com/lessor-dev/lessor/pkg/catalog"
+	"github.com/lessor-dev/lessor/pkg/config"
+	"github.com/lessor-dev/lessor/pkg/engine"
+	"github.com/lessor-dev/lessor/pkg/event"
+	"github.com/lessor-dev/lessor/pkg/lease"
+	"github.com/lessor-dev/lessor/pkg/queue"
+	"github.com/lessor-dev/lessor/pkg/reconcile"
+	"github.com/lessor-dev/lessor/pkg/registry"
+	"github.com/lessor-dev/lessor/pkg/result"
+	"github.com/lessor-dev/lessor/pkg/telemetry"
+)
+
+// assembly is a worker with all its parts.
+type assembly struct {
+	worker *Worker
+	admin  *telemetry.Admin
+	log    *slog.Logger
+}
+
+// parts are the clients that a check looks at as well.
+type parts struct {
+	aws      aws.Config
+	catalog  *catalog.Catalog
+	slots    int
+	limit    capacity.Bytes
+	source   string
+	queue    *queue.Queue
+	registry *registry.Registry
+	runner   *engine.Runner
+}
+
+// connect makes the parts and reports every problem that can be seen without
+// taking work.
+func connect(ctx context.Context, cfg config.Worker, programs engine.Programs) (parts, error) {
+	var (
+		p    parts
+		errs []error
+		err  error
+	)
+
+	if p.aws, err = awsconfig.LoadDefaultConfig(ctx); err != nil {
+		errs = append(errs, fmt.Errorf("loading the AWS configuration: %w", err))
+	} else if p.aws.Region == "" {
+		errs = append(errs, errors.New("AWS_REGION: no region is set; set it to the region of the queue and the table"))
+	}
+
+	checkers := make(map[string]catalog.Checker, len(programs))
+	for name, program := range programs {
+		checkers[name] = program
+	}
+
+	if p.catalog, err = catalog.Load(cfg.Catalog, checkers, cfg.Regions); err != nil {
+		errs = append(errs, fmt.Errorf("LESSOR_CATALOG: %w", err))
+	}
+
+	if p.limit, p.source, err = capacity.Limit(os.DirFS("/"), cfg.Capacity.MemoryLimit); err != nil {
+		errs = append(errs, err)
+	} else if p.slots, err = capacity.Slots(p.limit, cfg.Capacity); err != nil {
+		errs = append(errs, err)
+	}
+
+	if p.runner, err = engine.NewRunner(ctx, cfg.Engine); err != nil {
+		errs = append(errs, err)
+	}
+
+	if err := errors.Join(errs...); err != nil {
+		return parts{}, err
+	}
+
+	p.queue = queue.New(sqs.NewFromConfig(p.aws), cfg.Queue)
+	p.registry = registry.New(dynamodb.NewFromConfig(p.aws), cfg.Registry, time.Now)
+
+	return p, nil
+}
+
+// assemble wires the parts into a worker. It takes no work yet.
+func assemble(ctx context.Context, cfg config.Worker, programs engine.Programs, stderr io.Writer) (*assembly, error) {
+	log, err := telemetry.NewLogger(stderr, cfg.Telemetry)
+	if err != nil {
+		return nil, fmt.Errorf("starting the log: %w", err)
+	}
+
+	for _, warning := range cfg.Warnings {
+		log.WarnContext(ctx, warning)
+	}
+
+	p, err := connect(ctx, cfg, programs)
+	if err != nil {
+		return nil, err
+	}
+
+	publisher, err := result.New(cfg.Result, p.aws)
+	if err != nil {
+		return nil, fmt.Errorf("LESSOR_RESULT_TARGET: %w", err)
+	}
+
+	prometheusRegistry := prometheus.NewRegistry()
+	metrics := telemetry.NewMetrics(prometheusRegistry, p.catalog.Tiers())
+	metrics.Slots.Set(float64(p.slots))
+	metrics.MemoryLimit.Set(float64(p.limit))
+
+	leases := lease.New(dynamodb.NewFromConfig(p.aws), cfg.Registry.Table, cfg.Lease)
+	gate := newGate()
+	slots := newSlots(p.slots, gate.drain)
+	interrupt, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	observer := newObserver(log, metrics)
+
+	w := &Worker{
+		config: Config{
+			Slots:         p.slots,
+			PollWait:      cfg.Queue.PollWait,
+			DrainTimeout:  cfg.DrainTimeout,
+			LeaseDuration: cfg.Lease.Duration,
+		},
+		messages:   p.queue,
+		visibility: p.queue,
+		decoder:    event.NewDecoder(cfg.EventOrder, time.Now),
+		rows:       p.registry,
+		leases:     leases,
+		metrics:    metrics,
+		log:        log,
+		slots:      slots,
+		hands:      newHands(p.slots),
+		gate:       gate,
+		watchers:   make(chan struct{}, maxWatchers),
+		interrupt:  cancel,
+		settler: &reconcile.Reconciler{
+			Config: reconcile.Config{
+				Project:          cfg.Engine.Project,
+				Buckets:          cfg.Shard.Buckets,
+				Build:            buildVersion(),
+				OperationTimeout: cfg.Engine.OperationTimeout,
+				Backoff:          reconcile.Backoff{Min: cfg.BackoffMin, Max: cfg.BackoffMax},
+			},
+			Rows:      p.registry,
+			Ledger:    p.registry,
+			Leases:    leases,
+			Catalog:   p.catalog,
+			Engine:    p.runner,
+			Slots:     slots,
+			Gate:      gate,
+			Publisher: publisher,
+			Observer:  observer,
+			Interrupt: interrupt,
+		},
+	}
+
+	admin, err := telemetry.NewAdmin(cfg.Telemetry, prometheusRegistry, telemetry.Health{
+		Live:       w.live,
+		Ready:      readiness(p, cfg.Shard.Buckets, w),
+		Operations: observer.operations,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("LESSOR_ADMIN_ADDRESS: %w", err)
+	}
+
+	log.InfoContext(ctx, "starting", "version", buildVersion(), "slots", p.slots, "memory_limit", p.limit.String(),
+		"memory_limit_from", p.source, "admin", admin.Addr(), "queue", cfg.Queue.URL, "table", cfg.Registry.Table,
+		"shards", len(cfg.Shard.Buckets), "tiers", p.catalog.Tiers())
+
+	return &assembly{worker: w, admin: admin, log: log}, nil
+}
+
+// adminStopTimeout bounds the end of the admin server.
+const adminStopTimeout = 5 * time.Second
+
+func (a *assembly) run(ctx context.Context, hurry <-chan struct{}) error {
+	a.admin.Start()
+
+	err := a.worker.Run(ctx, hurry)
+
+	stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), adminStopTimeout)
+	defer cancel()
+
+	if stopErr := a.admin.Stop(stopCtx); stopErr != nil {
+		err = errors.Join(err, fmt.Errorf("stopping the admin server: %w", stopErr))
+	}
+
+	return err
+}

@@ -1,0 +1,130 @@
+package worker
+
+import (
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/lessor-dev/lessor/pkg/engine"
+	"github.com/lessor-dev/lessor/pkg/registry"
+	"github.com/lessor-dev/lessor/pkg/telemetry"
+	"github.com/lessor-dev/lessor/pkg/tenant"
+)
+
+// observer turns what happens to tenants into logs and metrics, and knows what
+// runs.
+type observer struct {
+	log     *slog.Logger
+	metrics *telemetry.Metrics
+
+	mu      sync.Mutex
+	running map[string]runningOperation
+}
+
+// runningOperation is one line of /debug/operations.
+type runningOperation struct {
+	OperationID string    `json:"operationId"`
+	Tenant      string    `json:"tenant"`
+	Tier        string    `json:"tier"`
+	Steps       string    `json:"steps"`
+	Fence       int64     `json:"fence"`
+	Sequence    int64     `json:"sequence"`
+	StartedAt   time.Time `json:"startedAt"`
+	Deadline    time.Time `json:"deadline"`
+}
+
+func newObserver(log *slog.Logger, metrics *telemetry.Metrics) *observer {
+	return &observer{log: log, metrics: metrics, running: map[string]runningOperation{}}
+}
+
+// operations lists what runs, the oldest first.
+func (o *observer) operations() any {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+
+	return slices.SortedFunc(maps.Values(o.running), func(a, b runningOperation) int {
+		return a.StartedAt.Compare(b.StartedAt)
+	})
+}
+
+// LeaseAcquired counts a lease.
+func (o *observer) LeaseAcquired(id tenant.ID, token registry.Token, tookOver bool) {
+	outcome := "acquired"
+	if tookOver {
+		outcome = "takeover"
+
+		o.log.Warn("took over the lease of a dead worker", telemetry.KeyTenant, string(id), telemetry.KeyFence, token.Fence)
+	}
+
+	o.metrics.LeaseAcquisitions.WithLabelValues(outcome).Inc()
+}
+
+// OperationStarted notes an operation that runs.
+func (o *observer) OperationStarted(op engine.Operation, sequence int64, tier string) {
+	entry := runningOperation{
+		OperationID: op.ID,
+		Tenant:      string(op.Tenant),
+		Tier:        tier,
+		Steps:       stepsOf(op),
+		Fence:       op.Fence,
+		Sequence:    sequence,
+		StartedAt:   time.Now().UTC(),
+		Deadline:    op.Deadline.UTC(),
+	}
+
+	o.mu.Lock()
+	o.running[op.ID] = entry
+	o.mu.Unlock()
+
+	o.metrics.OperationsInProgress.Inc()
+	o.logger(op, tier).Info("operation started", telemetry.KeySequence, sequence, telemetry.KeyShard, op.Stack.Shard)
+}
+
+// OperationFinished counts an operation and says how it ended.
+func (o *observer) OperationFinished(op engine.Operation, tier string, outcome tenant.Outcome, res engine.Result) {
+	o.mu.Lock()
+	delete(o.running, op.ID)
+	o.mu.Unlock()
+
+	o.metrics.OperationsInProgress.Dec()
+	o.metrics.OperationFinished(tier, outcome, res.Processes, res.PeakMemory)
+
+	log := o.logger(op, tier).With(telemetry.KeySequence, outcome.Sequence,
+		"duration_seconds", outcome.Duration.Seconds(), "resources", outcome.Resources,
+		"changes", outcome.Changes, "processes", res.Processes, "clean", res.Clean)
+
+	if f := outcome.Failure; f != nil {
+		if f.Kind == tenant.KindLeaseLost {
+			o.metrics.LeaseLost.WithLabelValues("operation").Inc()
+		}
+
+		log.Warn("operation failed", telemetry.KeyKind, string(f.Kind), "error", f.Message, "resource", f.Resource,
+			"hint", f.Hint, "step", f.Step)
+
+		return
+	}
+
+	log.Info("operation succeeded")
+}
+
+// Trouble logs what went wrong beside the work itself.
+func (o *observer) Trouble(id tenant.ID, doing string, err error) {
+	o.log.Error(doing, telemetry.KeyTenant, string(id), "error", err)
+}
+
+func (o *observer) logger(op engine.Operation, tier string) *slog.Logger {
+	return o.log.With(telemetry.KeyTenant, string(op.Tenant), telemetry.KeyTier, tier,
+		telemetry.KeyOperation, stepsOf(op), telemetry.KeyOperationID, op.ID, telemetry.KeyFence, op.Fence)
+}
+
+func stepsOf(op engine.Operation) string {
+	steps := make([]string, 0, len(op.Steps))
+	for _, s := range op.Steps {
+		steps = append(steps, string(s))
+	}
+
+	return strings.Join(steps, ",")
+}

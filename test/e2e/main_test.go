@@ -1,0 +1,81 @@
+// Package e2e_test runs the fleet as it is deployed: real worker processes, the
+// real Pulumi CLI and engine, and real protocols against local mode.
+package e2e_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/lessor-dev/lessor/infra/programs"
+	"github.com/lessor-dev/lessor/internal/localaws"
+	"github.com/lessor-dev/lessor/pkg/worker"
+)
+
+// workerVariable makes this test binary a worker, so that the tests need no
+// second program that links pulumi-aws.
+const workerVariable = "LESSOR_E2E_WORKER"
+
+// local is the one environment of all tests: each uses tenants of its own.
+var local *localaws.Env //nolint:gochecknoglobals // set once by TestMain
+
+func TestMain(m *testing.M) {
+	if os.Getenv(workerVariable) != "" {
+		all := programs.All()
+		for name, program := range testPrograms() {
+			all[name] = program
+		}
+
+		worker.Main(all)
+	}
+
+	flag.Parse()
+
+	if testing.Short() {
+		fmt.Println("end-to-end tests need tools and minutes: left out by -short")
+
+		return
+	}
+
+	os.Exit(runAll(m))
+}
+
+func runAll(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "lessor-e2e-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "making a directory:", err)
+
+		return 1
+	}
+	defer os.RemoveAll(dir)
+
+	local, err = localaws.Start(context.Background(), localaws.Options{
+		BinDir: filepath.Join(root(), ".bin"), Dir: filepath.Join(dir, "aws"),
+	})
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "starting local mode: %v\nhint: run `make tools`\n", err)
+
+		return 1
+	}
+
+	code := m.Run()
+
+	if err := local.Stop(); err != nil {
+		fmt.Fprintln(os.Stderr, "stopping local mode:", err)
+
+		return 1
+	}
+
+	return code
+}
+
+// root is the repository.
+func root() string {
+	_, file, _, _ := runtime.Caller(0)
+
+	return filepath.Join(filepath.Dir(file), "..", "..")
+}

@@ -1,0 +1,51 @@
+package e2e_test
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/lessor-dev/lessor/pkg/engine"
+	"github.com/lessor-dev/lessor/pkg/tenant"
+)
+
+// secretValue is what must appear nowhere.
+const secretValue = "correct-horse-battery-staple"
+
+// testProgram is a program that misbehaves in the way that its function does.
+type testProgram func(ctx *pulumi.Context, t engine.Topology) (pulumi.Map, error)
+
+func (testProgram) Check(tenant.Parameters) error { return nil }
+
+func (p testProgram) Deploy(ctx *pulumi.Context, t engine.Topology) (pulumi.Map, error) {
+	return p(ctx, t)
+}
+
+func testPrograms() engine.Programs {
+	return engine.Programs{
+		"secretive": testProgram(func(*pulumi.Context, engine.Topology) (pulumi.Map, error) {
+			return pulumi.Map{
+				"password": pulumi.ToSecret(pulumi.String(secretValue)),
+				"login":    pulumi.Sprintf("admin:%s", pulumi.ToSecret(pulumi.String(secretValue))),
+				"endpoint": pulumi.String("https://example.com"),
+			}, nil
+		}),
+		"bulky": testProgram(func(*pulumi.Context, engine.Topology) (pulumi.Map, error) {
+			const tooMuch = 65 << 10
+
+			return pulumi.Map{"blob": pulumi.String(strings.Repeat("x", tooMuch))}, nil
+		}),
+		"slow": testProgram(func(_ *pulumi.Context, t engine.Topology) (pulumi.Map, error) {
+			const pause = 6 * time.Second
+
+			time.Sleep(pause)
+
+			return pulumi.Map{"generation": pulumi.Int(t.Generation)}, nil
+		}),
+		"failing": testProgram(func(*pulumi.Context, engine.Topology) (pulumi.Map, error) {
+			return nil, errors.New("RequestError: send request failed: dial tcp: connection refused")
+		}),
+	}
+}
