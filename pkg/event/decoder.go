@@ -143,7 +143,8 @@ func (d *Decoder) version(kind tenant.EventType, c content, at time.Time) (tenan
 	if !ok {
 		return tenant.Version{}, &InvalidError{
 			Code: CodeSequence, Field: "data.sequence", Message: "is missing",
-			Hint: "this fleet orders events by it (LESSOR_EVENT_ORDER=sequence): send a whole number that grows with every event of the tenant",
+			Hint: "this fleet orders events by it (LESSOR_EVENT_ORDER=sequence): " +
+				"send a whole number that grows with every event of the tenant",
 		}
 	}
 

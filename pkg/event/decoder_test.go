@@ -88,11 +88,13 @@ func TestDecodeOrder(t *testing.T) {
 		data  string
 		want  tenant.Version
 	}{
-		"time":                           {event.OrderTime, tenant.EventSuspended, ``, byTime},
-		"time ignores a sequence":        {event.OrderTime, tenant.EventSuspended, `{"sequence":7}`, byTime},
-		"sequence":                       {event.OrderSequence, tenant.EventSuspended, `{"sequence":7}`, bySequence(7)},
-		"sequence zero":                  {event.OrderSequence, tenant.EventSuspended, `{"sequence":0}`, bySequence(0)},
-		"the greatest sequence":          {event.OrderSequence, tenant.EventSuspended, `{"sequence":9223372036854775807}`, bySequence(1<<63 - 1)},
+		"time":                    {event.OrderTime, tenant.EventSuspended, ``, byTime},
+		"time ignores a sequence": {event.OrderTime, tenant.EventSuspended, `{"sequence":7}`, byTime},
+		"sequence":                {event.OrderSequence, tenant.EventSuspended, `{"sequence":7}`, bySequence(7)},
+		"sequence zero":           {event.OrderSequence, tenant.EventSuspended, `{"sequence":0}`, bySequence(0)},
+		"the greatest sequence": {
+			event.OrderSequence, tenant.EventSuspended, `{"sequence":9223372036854775807}`, bySequence(1<<63 - 1),
+		},
 		"a whole number with a fraction": {event.OrderSequence, tenant.EventSuspended, `{"sequence":42.0}`, bySequence(42)},
 		"a request goes by time":         {event.OrderSequence, tenant.EventReprovision, `{"sequence":7}`, byTime},
 		"a request needs no sequence":    {event.OrderSequence, tenant.EventPreview, ``, byTime},

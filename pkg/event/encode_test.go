@@ -35,13 +35,19 @@ func TestEncode(t *testing.T) {
 		},
 		"a fact with its sequence": {
 			event.OrderSequence,
-			tenant.Event{ID: "e1", Source: "//s", Type: tenant.EventSuspended, Tenant: "acme", Time: at, Version: tenant.SequenceVersion(0, "e1", "//s")},
+			tenant.Event{
+				ID: "e1", Source: "//s", Type: tenant.EventSuspended, Tenant: "acme", Time: at,
+				Version: tenant.SequenceVersion(0, "e1", "//s"),
+			},
 			`{"specversion":"1.0","id":"e1","source":"//s","type":"lessor.tenant.suspended.v1","subject":"acme",` +
 				`"time":"2026-03-01T12:00:00.000000005Z","datacontenttype":"application/json","data":{"sequence":0}}`,
 		},
 		"a request has no sequence": {
 			event.OrderSequence,
-			tenant.Event{ID: "e1", Source: "//s", Type: tenant.EventNudged, Tenant: "acme", Time: at, Version: tenant.TimeVersion(at, "e1", "//s")},
+			tenant.Event{
+				ID: "e1", Source: "//s", Type: tenant.EventNudged, Tenant: "acme", Time: at,
+				Version: tenant.TimeVersion(at, "e1", "//s"),
+			},
 			`{"specversion":"1.0","id":"e1","source":"//s","type":"lessor.tenant.nudged.v1","subject":"acme",` +
 				`"time":"2026-03-01T12:00:00.000000005Z"}`,
 		},

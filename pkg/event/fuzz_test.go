@@ -30,7 +30,8 @@ func FuzzDecode(f *testing.F) {
 
 	for _, seed := range []string{
 		``, `{}`, `null`, `[[[`, `{"specversion":1.0}`, `{"a":1,"a":2}`, `{"\ud800":"\udc00"}`, `{"specversion":"1.0","data":{"":[]}}`,
-		`{"specversion":"1.0","id":"a","source":"b","type":"lessor.tenant.deleted.v1","subject":"c","time":"2026-03-01T12:00:00Z","data":{"sequence":1e3}}`,
+		`{"specversion":"1.0","id":"a","source":"b","type":"lessor.tenant.deleted.v1","subject":"c",` +
+			`"time":"2026-03-01T12:00:00Z","data":{"sequence":1e3}}`,
 	} {
 		f.Add([]byte(seed), true)
 	}
