@@ -1,0 +1,55 @@
+package awsplugin
+
+func sqsTypes() []resourceType {
+	const (
+		maxMessage = float64(262144)
+		retention  = float64(345600)
+		visibility = float64(30)
+		reuse      = float64(300)
+	)
+
+	return []resourceType{
+		{
+			token: "aws:sqs/queue:Queue", service: "SQS", noun: "SQS Queue", taggable: true, data: queueData(),
+			calls: calls{"CreateQueue", "GetQueueAttributes", "SetQueueAttributes", "DeleteQueue"},
+			name:  autoName{property: "name", limit: 80},
+			inputs: map[string]property{
+				"name":                         {replace: true},
+				"fifoQueue":                    {replace: true, fallback: false},
+				"contentBasedDeduplication":    {fallback: false},
+				"deduplicationScope":           {computed: true},
+				"fifoThroughputLimit":          {computed: true},
+				"delaySeconds":                 {fallback: float64(0)},
+				"maxMessageSize":               {fallback: maxMessage},
+				"messageRetentionSeconds":      {fallback: retention},
+				"receiveWaitTimeSeconds":       {fallback: float64(0)},
+				"visibilityTimeoutSeconds":     {fallback: visibility},
+				"policy":                       {computed: true},
+				"redrivePolicy":                {computed: true},
+				"redriveAllowPolicy":           {computed: true},
+				"kmsMasterKeyId":               {},
+				"kmsDataKeyReusePeriodSeconds": {fallback: reuse},
+				"sqsManagedSseEnabled":         {computed: true},
+			},
+			outputs: []string{"arn", "url"},
+		},
+		{
+			token: "aws:sqs/redrivePolicy:RedrivePolicy", service: "SQS", noun: "SQS Queue Redrive Policy",
+			data:  queueSetting("RedrivePolicy", "redrivePolicy"),
+			calls: calls{"SetQueueAttributes", "GetQueueAttributes", "SetQueueAttributes", "SetQueueAttributes"},
+			inputs: map[string]property{
+				"queueUrl":      {required: true, replace: true},
+				"redrivePolicy": {required: true},
+			},
+		},
+		{
+			token: "aws:sqs/queuePolicy:QueuePolicy", service: "SQS", noun: "SQS Queue Policy",
+			data:  queueSetting("Policy", "policy"),
+			calls: calls{"SetQueueAttributes", "GetQueueAttributes", "SetQueueAttributes", "SetQueueAttributes"},
+			inputs: map[string]property{
+				"queueUrl": {required: true, replace: true},
+				"policy":   {required: true},
+			},
+		},
+	}
+}
