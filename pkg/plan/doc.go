@@ -9,7 +9,8 @@
 //	absent, something stands      prepare-delete, destroy, remove
 //	absent, leftovers only        destroy, remove
 //	present, first time           up, and protect if the tier asks for it
-//	present, new tier             the same, as a new generation
+//	present, new tier             the same, as a new generation, after a
+//	                              prepare-delete of what it replaces
 //	present, anything differs     up
 //	reprovision requested         refresh, up
 //	refresh requested             refresh

@@ -14,12 +14,6 @@ import (
 	"github.com/lessor-dev/lessor/pkg/tenant"
 )
 
-// order is how steps may follow each other.
-var order = []plan.Step{
-	plan.StepRefresh, plan.StepPrepareDelete, plan.StepPreview, plan.StepUp, plan.StepProtect,
-	plan.StepDestroy, plan.StepRemove,
-}
-
 // world is what is really there, which a plan never sees.
 type world struct {
 	// deployed is the spec and blueprint of the last up that went through,
@@ -168,7 +162,7 @@ func (l *life) check(t *rapid.T, p plan.Plan) {
 	present := desired.Phase != tenant.PhaseAbsent
 
 	require.True(t, slices.IsSortedFunc(p.Steps, func(a, b plan.Step) int {
-		return slices.Index(order, a) - slices.Index(order, b)
+		return slices.Index(plan.Steps(), a) - slices.Index(plan.Steps(), b)
 	}), "order of %v", p.Steps)
 	require.Len(t, slices.Compact(slices.Clone(p.Steps)), len(p.Steps), "no step twice")
 	require.Equal(t, desired.Phase, p.Spec.Phase)

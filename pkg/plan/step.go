@@ -7,6 +7,10 @@ type Step string
 const (
 	// StepRefresh reads the real resources into the state.
 	StepRefresh Step = "refresh"
+	// StepPrepareDelete is an up with protection off and the final snapshot
+	// named, since these settings must be in the state before a destroy, or
+	// before the up of a tier change, which deletes what it replaces.
+	StepPrepareDelete Step = "prepare-delete"
 	// StepPreview reports what an up would change.
 	StepPreview Step = "preview"
 	// StepUp makes the stack what the blueprint says.
@@ -14,11 +18,13 @@ const (
 	// StepProtect is an up with protection on. It follows the first up, and not
 	// earlier, so that a first provision that fails can be rolled back.
 	StepProtect Step = "protect"
-	// StepPrepareDelete is an up with protection off and the final snapshot
-	// named, since these settings must be in the state before a destroy.
-	StepPrepareDelete Step = "prepare-delete"
 	// StepDestroy deletes every resource, from the state alone.
 	StepDestroy Step = "destroy"
 	// StepRemove proves the state empty and removes the stack's history.
 	StepRemove Step = "remove"
 )
+
+// Steps lists every step, in the order in which a plan may hold them.
+func Steps() []Step {
+	return []Step{StepRefresh, StepPrepareDelete, StepPreview, StepUp, StepProtect, StepDestroy, StepRemove}
+}

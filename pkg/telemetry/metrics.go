@@ -1,0 +1,205 @@
+package telemetry
+
+import (
+	"runtime"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/lessor-dev/lessor/pkg/event"
+	"github.com/lessor-dev/lessor/pkg/tenant"
+)
+
+const namespace = "lessor"
+
+// Metrics are all metrics of a worker. None has a tenant, a message or an
+// owner as a label: those are without bound and belong into logs.
+type Metrics struct {
+	MessagesReceived     *prometheus.CounterVec // type
+	MessagesDeleted      *prometheus.CounterVec // outcome
+	MessagesDeadLettered *prometheus.CounterVec // reason
+	MessagesReleased     *prometheus.CounterVec // reason
+	MessageQueueDuration prometheus.Histogram
+	ReceiveRequests      *prometheus.CounterVec // outcome
+	LastSuccessfulPoll   prometheus.Gauge
+	VisibilityExtensions *prometheus.CounterVec // outcome
+	EventsAccepted       *prometheus.CounterVec // type, changed
+
+	LeaseAcquisitions *prometheus.CounterVec // outcome
+	LeaseRenewals     *prometheus.CounterVec // outcome
+	LeaseLost         *prometheus.CounterVec // reason
+
+	Operations           *prometheus.CounterVec   // tier, outcome, kind
+	OperationDuration    *prometheus.HistogramVec // tier, outcome
+	OperationSteps       *prometheus.CounterVec   // step, outcome
+	OperationMemory      prometheus.Histogram
+	OperationsInProgress prometheus.Gauge
+	CLIProcesses         prometheus.Counter
+	ResultsPublished     *prometheus.CounterVec // outcome
+
+	Slots       prometheus.Gauge
+	MemoryLimit prometheus.Gauge
+	Draining    prometheus.Gauge
+	Paused      prometheus.Gauge
+	BuildInfo   *prometheus.GaugeVec // version, go_version
+
+	registerer prometheus.Registerer
+	tiers      []string
+}
+
+// NewMetrics makes the metrics and registers them, together with those of the
+// Go runtime and the process. Every combination of labels that can be known
+// beforehand starts at zero, so that increase() sees the first event of its
+// kind.
+func NewMetrics(reg prometheus.Registerer, tiers []string) *Metrics {
+	m := &Metrics{
+		registerer: reg,
+		tiers:      append(slices.Clone(tiers), otherTier),
+
+		MessagesReceived: counters("messages_received_total",
+			"Messages taken from the queue, by the type of the event in them.", "type"),
+		MessagesDeleted: counters("messages_deleted_total",
+			"Messages done with, by why nothing is left to do for them.", "outcome"),
+		MessagesDeadLettered: counters("messages_dead_lettered_total",
+			"Messages moved to the dead-letter queue, by what is wrong with them.", "reason"),
+		MessagesReleased: counters("messages_released_total",
+			"Messages given back to the queue, by why they must come back later.", "reason"),
+		MessageQueueDuration: histogram("message_queue_duration_seconds",
+			"Time from the sending of a message to its first receipt and acceptance.", queueBuckets()),
+		ReceiveRequests: counters("receive_requests_total",
+			"Receive calls to SQS, by what they brought.", "outcome"),
+		LastSuccessfulPoll: gauge("last_successful_poll_timestamp_seconds",
+			"When a receive call last succeeded, in Unix time."),
+		VisibilityExtensions: counters("visibility_extensions_total",
+			"Extensions of the visibility timeout of messages in hand.", "outcome"),
+		EventsAccepted: counters("events_accepted_total",
+			"Events accepted, by type and by whether they changed what is desired.", "type", "changed"),
+
+		LeaseAcquisitions: counters("lease_acquisitions_total",
+			"Attempts to take the lease of a tenant.", "outcome"),
+		LeaseRenewals: counters("lease_renewals_total",
+			"Renewals of leases.", "outcome"),
+		LeaseLost: counters("lease_lost_total",
+			"Leases lost while an operation needed them.", "reason"),
+
+		Operations: counters("operations_total",
+			"Operations that ended, by tier, outcome and kind of failure (none if they succeeded).", "tier", "outcome", "kind"),
+		OperationDuration: histograms("operation_duration_seconds",
+			"Duration of operations.", operationBuckets(), "tier", "outcome"),
+		OperationSteps: counters("operation_steps_total",
+			"Steps of operations that ended.", "step", "outcome"),
+		OperationMemory: histogram("operation_memory_bytes",
+			"Highest memory of one operation with all its processes (PSS).", memoryBuckets()),
+		OperationsInProgress: gauge("operations_in_progress",
+			"Operations that run."),
+		CLIProcesses: counter("cli_processes_total",
+			"Processes of the Pulumi CLI started."),
+		ResultsPublished: counters("results_published_total",
+			"Result events published.", "outcome"),
+
+		Slots: gauge("slots",
+			"Operations that may run at once."),
+		MemoryLimit: gauge("memory_limit_bytes",
+			"Memory that this worker may use."),
+		Draining: gauge("draining",
+			"1 while the worker takes no new work because it ends."),
+		Paused: gauge("paused",
+			"1 while the fleet is paused."),
+		BuildInfo: gauges("build_info",
+			"1, with the version of the worker.", "version", "go_version"),
+	}
+
+	reg.MustRegister(m.collectors()...)
+	m.initialise()
+
+	return m
+}
+
+func (m *Metrics) collectors() []prometheus.Collector {
+	return []prometheus.Collector{
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		m.MessagesReceived, m.MessagesDeleted, m.MessagesDeadLettered, m.MessagesReleased, m.MessageQueueDuration,
+		m.ReceiveRequests, m.LastSuccessfulPoll, m.VisibilityExtensions, m.EventsAccepted,
+		m.LeaseAcquisitions, m.LeaseRenewals, m.LeaseLost,
+		m.Operations, m.OperationDuration, m.OperationSteps, m.OperationMemory, m.OperationsInProgress,
+		m.CLIProcesses, m.ResultsPublished,
+		m.Slots, m.MemoryLimit, m.Draining, m.Paused, m.BuildInfo,
+	}
+}
+
+// Watch adds the gauges whose values are asked for when they are read: how
+// many slots are used, and for how long the oldest operation has run.
+func (m *Metrics) Watch(slotsUsed func() int, longestOperation func() time.Duration) {
+	m.registerer.MustRegister(
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Namespace: namespace, Name: "slots_used", Help: "Slots in which an operation runs or is about to.",
+		}, func() float64 { return float64(slotsUsed()) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Namespace: namespace, Name: "longest_running_operation_seconds", Help: "For how long the oldest running operation has run; 0 if none runs.",
+		}, func() float64 { return longestOperation().Seconds() }),
+	)
+}
+
+// Built notes the version of the worker.
+func (m *Metrics) Built(version string) {
+	m.BuildInfo.WithLabelValues(version, runtime.Version()).Set(1)
+}
+
+// Accepted counts an event.
+func (m *Metrics) Accepted(t tenant.EventType, changed bool) {
+	m.EventsAccepted.WithLabelValues(event.TypeName(t), strconv.FormatBool(changed)).Inc()
+}
+
+// OperationFinished counts an operation: how it ended, how many processes of
+// the CLI it took and how much memory. A peak that is not known is 0.
+func (m *Metrics) OperationFinished(tier string, outcome tenant.Outcome, processes int, peakMemory int64) {
+	tier = m.known(tier)
+	result, kind := outcomeSucceeded, kindNone
+
+	if outcome.Failure != nil {
+		result, kind = outcomeFailed, string(outcome.Failure.Kind)
+	}
+
+	m.Operations.WithLabelValues(tier, result, kind).Inc()
+	m.OperationDuration.WithLabelValues(tier, result).Observe(outcome.Duration.Seconds())
+	m.CLIProcesses.Add(float64(processes))
+	m.countSteps(outcome)
+
+	if peakMemory > 0 {
+		m.OperationMemory.Observe(float64(peakMemory))
+	}
+}
+
+// countSteps counts the steps up to the one that failed. If it is not known
+// which one that was, nobody knows what the others did either.
+func (m *Metrics) countSteps(outcome tenant.Outcome) {
+	done := outcome.Steps
+
+	if outcome.Failure != nil {
+		failed := slices.Index(outcome.Steps, outcome.Failure.Step)
+		if failed < 0 {
+			return
+		}
+
+		done = outcome.Steps[:failed]
+
+		m.OperationSteps.WithLabelValues(outcome.Failure.Step, outcomeFailed).Inc()
+	}
+
+	for _, step := range done {
+		m.OperationSteps.WithLabelValues(step, outcomeSucceeded).Inc()
+	}
+}
+
+// known bounds the label: rows may name tiers that left the catalog.
+func (m *Metrics) known(tier string) string {
+	if slices.Contains(m.tiers, tier) {
+		return tier
+	}
+
+	return otherTier
+}
