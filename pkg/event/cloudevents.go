@@ -2,8 +2,8 @@ package event
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
+	"strconv"
 )
 
 // envelope is one way in which a message may be wrapped.
@@ -73,7 +73,7 @@ func text(v any) string {
 	case json.Number:
 		return v.String()
 	case bool:
-		return fmt.Sprint(v)
+		return strconv.FormatBool(v)
 	default:
 		return ""
 	}

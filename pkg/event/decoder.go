@@ -52,14 +52,14 @@ func (d *Decoder) Decode(body []byte) (tenant.Event, error) {
 
 		c, err := e.open(message)
 		if err != nil {
-			return tenant.Event{}, err //nolint:wrapcheck // The one clear error, made in this package.
+			return tenant.Event{}, err
 		}
 
 		return d.event(c)
 	}
 
 	return tenant.Event{}, &InvalidError{
-		Code: CodeEnvelope, Field: "specversion", Message: "is missing",
+		Code: CodeEnvelope, Field: "specversion", Message: isMissing,
 		Hint: hint(d.schemas.byName[envelopeSchema].Properties["specversion"]),
 	}
 }
@@ -142,7 +142,7 @@ func (d *Decoder) version(kind tenant.EventType, c content, at time.Time) (tenan
 	number, ok := c.data["sequence"].(json.Number)
 	if !ok {
 		return tenant.Version{}, &InvalidError{
-			Code: CodeSequence, Field: "data.sequence", Message: "is missing",
+			Code: CodeSequence, Field: sequenceField, Message: isMissing,
 			Hint: "this fleet orders events by it (LESSOR_EVENT_ORDER=sequence): " +
 				"send a whole number that grows with every event of the tenant",
 		}
@@ -151,7 +151,7 @@ func (d *Decoder) version(kind tenant.EventType, c content, at time.Time) (tenan
 	// 42.0 is a whole number too.
 	sequence, ok := new(big.Rat).SetString(number.String())
 	if !ok || !sequence.IsInt() || !sequence.Num().IsInt64() {
-		return tenant.Version{}, &InvalidError{Code: CodeSequence, Field: "data.sequence", Message: "must be a whole number"}
+		return tenant.Version{}, &InvalidError{Code: CodeSequence, Field: sequenceField, Message: "must be a whole number"}
 	}
 
 	return tenant.SequenceVersion(sequence.Num().Int64(), c.id, c.source), nil

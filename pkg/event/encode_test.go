@@ -159,7 +159,7 @@ func validEvent(order event.Order) *rapid.Generator[tenant.Event] {
 			e.Reason = rapid.StringN(0, 20, 200).Draw(t, "reason")
 		}
 
-		if order == event.OrderSequence && strings.Contains("created updated tier-changed suspended resumed deleted", string(e.Type)) {
+		if order == event.OrderSequence && e.Type != tenant.EventNudged && !strings.HasSuffix(string(e.Type), "-requested") {
 			e.Version = tenant.SequenceVersion(rapid.Int64Min(0).Draw(t, "sequence"), e.ID, e.Source)
 		}
 

@@ -99,7 +99,7 @@ func (s schemas) explain(fault *jsonschema.ValidationError, name string, value m
 		}
 	case *kind.Required:
 		path = append(path, k.Missing[0])
-		e.Message = "is missing"
+		e.Message = isMissing
 		e.Hint = missing(k.Missing[0], schema, value, fault)
 	default:
 		e.Message = describe(fault.ErrorKind)
@@ -123,6 +123,13 @@ func describe(k jsonschema.ErrorKind) string {
 		return "must not be " + quote(k.Got)
 	case *kind.Format:
 		return "must not be " + quoted(k.Got)
+	default:
+		return describeLimit(k)
+	}
+}
+
+func describeLimit(k jsonschema.ErrorKind) string {
+	switch k := k.(type) {
 	case *kind.MinLength:
 		return "must not be empty"
 	case *kind.MaxLength:
@@ -233,7 +240,7 @@ func codeOf(field string) string {
 	switch {
 	case field == "subject", field == "time", field == "type":
 		return field
-	case field == "data.sequence":
+	case field == sequenceField:
 		return CodeSequence
 	case field == "data", strings.HasPrefix(field, "data."):
 		return CodeData

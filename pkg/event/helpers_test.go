@@ -42,7 +42,7 @@ func message(t *testing.T, pairs ...string) []byte {
 		}
 	}
 
-	var parts []string
+	parts := make([]string, 0, len(attributes))
 
 	for name, value := range attributes {
 		key, err := json.Marshal(name)

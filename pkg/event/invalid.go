@@ -24,6 +24,11 @@ func Codes() []string {
 	}
 }
 
+const (
+	isMissing     = "is missing"
+	sequenceField = "data.sequence"
+)
+
 // InvalidError says what is wrong with a message that no retry can make right.
 type InvalidError struct {
 	// Code is one of Codes.

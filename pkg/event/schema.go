@@ -71,7 +71,7 @@ func compile() schemas {
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
 
-	names := []string{envelopeSchema}
+	names := append(make([]string, 0, len(Types())+1), envelopeSchema)
 	for _, t := range Types() {
 		names = append(names, TypeName(t))
 	}

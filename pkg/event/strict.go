@@ -132,6 +132,7 @@ func loneSurrogate(body []byte) int {
 	return -1
 }
 
+// unescape reads an escape; it is known to be four hexadecimal digits.
 func unescape(b []byte) rune {
 	const (
 		from, to = len(`\u`), len(`\uXXXX`)
@@ -139,7 +140,7 @@ func unescape(b []byte) rune {
 		bits     = 32
 	)
 
-	n, err := strconv.ParseUint(string(b[from:to]), hex, bits)
+	n, err := strconv.ParseInt(string(b[from:to]), hex, bits)
 	if err != nil {
 		return utf8.RuneError
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -109,12 +110,12 @@ func parseARN(address string) (target, bool) {
 
 func parseURL(address string) (target, bool) {
 	u, err := url.Parse(address)
-	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || (u.Scheme != "https" && u.Scheme != "http") {
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" {
 		return target{}, false
 	}
 
 	name := path.Base(u.Path)
-	if name == "/" || name == "." {
+	if name == "/" || name == "." || !slices.Contains([]string{"https", "http"}, u.Scheme) {
 		return target{}, false
 	}
 

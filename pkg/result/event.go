@@ -152,27 +152,25 @@ func fit(e Event, encode func(data) ([]byte, error)) ([]byte, error) {
 
 	d := dataOf(e)
 
-	text, err := encode(d)
-	if err != nil || len(text) <= MaxBytes {
-		return text, err
-	}
+	var size int
 
-	d.Outputs, d.OutputsOmitted = nil, len(e.Outputs) > 0
+	for _, leaveOut := range []func(){
+		func() {},
+		func() { d.Outputs, d.OutputsOmitted = nil, len(e.Outputs) > 0 },
+		func() { d.Report, d.ReportOmitted = nil, len(e.Outcome.Report) > 0 },
+	} {
+		leaveOut()
 
-	text, err = encode(d)
-	if err != nil || len(text) <= MaxBytes {
-		return text, err
-	}
+		text, err := encode(d)
+		if err != nil || len(text) <= MaxBytes {
+			return text, err
+		}
 
-	d.Report, d.ReportOmitted = nil, len(e.Outcome.Report) > 0
-
-	text, err = encode(d)
-	if err != nil || len(text) <= MaxBytes {
-		return text, err
+		size = len(text)
 	}
 
 	return nil, fmt.Errorf("%w: operation %s, %d bytes without outputs and report, the limit is %d",
-		ErrTooLarge, e.OperationID, len(text), MaxBytes)
+		ErrTooLarge, e.OperationID, size, MaxBytes)
 }
 
 func dataOf(e Event) data {

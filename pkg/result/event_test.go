@@ -166,8 +166,11 @@ func ExampleEncode() {
 	}
 
 	var e struct {
-		Type, Subject string
-		Data          struct{ Outputs map[string]string }
+		Type    string `json:"type"`
+		Subject string `json:"subject"`
+		Data    struct {
+			Outputs map[string]string `json:"outputs"`
+		} `json:"data"`
 	}
 
 	if err := json.Unmarshal(text, &e); err != nil {

@@ -81,6 +81,7 @@ func requireGolden(t *testing.T, name string, got []byte) {
 	require.NoError(t, err)
 
 	path := filepath.Join("testdata", name+".json")
+
 	if os.Getenv("UPDATE_GOLDEN") != "" {
 		require.NoError(t, os.MkdirAll("testdata", 0o750))
 		require.NoError(t, os.WriteFile(path, append(pretty, '\n'), 0o600))

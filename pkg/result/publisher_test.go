@@ -70,7 +70,7 @@ func (f *fakes) PutEvents(
 	return &eventbridge.PutEventsOutput{Entries: []bustypes.PutEventsResultEntry{{EventId: aws.String("1")}}}, f.err
 }
 
-//nolint:revive,staticcheck // The name is the SDK's.
+//nolint:revive // The name is the SDK's.
 func (f *fakes) GetQueueUrl(_ context.Context, in *sqs.GetQueueUrlInput, _ ...func(*sqs.Options)) (*sqs.GetQueueUrlOutput, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
