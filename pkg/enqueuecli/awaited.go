@@ -1,0 +1,124 @@
+package enqueuecli
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/lessor-dev/lessor/pkg/tenant"
+)
+
+// awaited is a message on its way to being done.
+type awaited struct {
+	msg       message
+	messageID string
+	// foreseen is what the row told before the message was sent.
+	foreseen verdict
+
+	// rec is the newest row, if one was seen.
+	rec  tenant.Record
+	seen bool
+	// target is the sequence at which the event is part of desired. It may be
+	// above the one that the event itself got, if others came in between.
+	target   int64
+	accepted bool
+	replaced bool
+	verdict  verdict
+	took     time.Duration
+}
+
+func newAwaited(msg message, messageID string, foreseen verdict) *awaited {
+	return &awaited{msg: msg, messageID: messageID, foreseen: foreseen}
+}
+
+// result is what is known so far.
+func (w *awaited) result() verdict {
+	if w.verdict != "" {
+		return w.verdict
+	}
+
+	return w.foreseen
+}
+
+// observe takes in a row and reports whether the wait is over.
+func (w *awaited) observe(rec tenant.Record) bool {
+	w.rec, w.seen = rec, true
+
+	if !w.accepted && !w.accept(rec) {
+		return w.verdict != ""
+	}
+
+	switch {
+	case rec.Desired.Existence.Version.IsZero():
+		// Without a creation there is no work, and no end to wait for.
+		w.verdict = verdictKept
+	case rec.AppliedSeq >= w.target:
+		w.verdict = verdictSettled
+	case rec.FailedSeq >= w.target:
+		w.verdict = verdictFailed
+	}
+
+	return w.verdict != ""
+}
+
+// accept reports whether desired contains the event.
+func (w *awaited) accept(rec tenant.Record) bool {
+	switch {
+	case w.foreseen == verdictDuplicate:
+	case w.foreseen == verdictStale:
+		w.verdict = verdictStale
+
+		return false
+	case w.msg.event.Type == tenant.EventNudged:
+	default:
+		if _, changes := tenant.Apply(rec.Desired, w.msg.event); changes {
+			return false
+		}
+
+		// Newer events may have replaced all that it said, before a row
+		// with it was ever seen here.
+		w.replaced = !contains(rec.Desired, w.msg.event)
+	}
+
+	w.accepted = true
+	w.target = rec.DesiredSeq
+
+	return true
+}
+
+// stage is how far the work on a message is, for people.
+type stage struct {
+	// text changes only when something happened.
+	text string
+	// countdown is appended to text where it is drawn again and again.
+	countdown string
+	done      int
+	planned   int
+}
+
+func (w *awaited) stage(now time.Time) stage {
+	rec := w.rec
+
+	switch {
+	case !w.accepted:
+		return stage{text: "waiting for a worker to accept it"}
+	case rec.Lease.Owner != "" && rec.Progress != nil:
+		return stage{text: rec.Progress.Step, done: rec.Progress.Done, planned: rec.Progress.Planned}
+	case rec.Lease.Owner != "":
+		return stage{text: fmt.Sprintf("sequence %d: starting", rec.DesiredSeq)}
+	case rec.Hold != "":
+		return stage{text: "on hold (" + rec.Hold + ")"}
+	case rec.NotBefore.After(now):
+		return backoffStage(rec, now)
+	}
+
+	return stage{text: fmt.Sprintf("sequence %d: waiting for a worker", rec.DesiredSeq)}
+}
+
+func backoffStage(rec tenant.Record, now time.Time) stage {
+	text := "waiting to try again"
+	if rec.Last != nil && rec.Last.Failure != nil {
+		text = fmt.Sprintf("attempt %d failed (%s), waiting to try again", rec.Attempts, rec.Last.Failure.Error())
+	}
+
+	return stage{text: text, countdown: " in " + elapsed(rec.NotBefore.Sub(now))}
+}

@@ -1,0 +1,67 @@
+package enqueuecli
+
+const jsonHelp = `With --output json the data on standard output is JSON. Fields are only ever
+added: ignore those you do not know. A field without a value is left out. Times
+are RFC 3339 in UTC. Errors and hints stay text on standard error; the exit code
+tells what happened.
+
+What sends answers with one receipt (send of several events: one per line):
+
+  {
+    "tenant": "acme",
+    "type": "lessor.tenant.created.v1",
+    "eventId": "01J…",           --id, or a new ULID
+    "messageId": "…",            of the queue; absent if nothing was sent
+    "result": "settled",         sent; duplicate: accepted before; with --wait
+                                 also settled, failed, stale: all it says is
+                                 older than what is known, kept: known, but the
+                                 tenant was never created
+    "sequence": 4,               with --wait: the sequence that contains it
+    "seconds": 35.2,             with --wait: how long it took
+    "status": { … }              with --wait: as below
+  }
+
+With --dry-run the data is the message itself, in every form of output.
+
+status TENANT:
+
+  {
+    "tenant": "acme",
+    "state": "running",          settled, running, pending, backoff, held,
+                                 failed, awaiting-creation
+    "settled": false,            nothing is left to do (also after a failure)
+    "phase": "active",           what it shall be: active, suspended, absent
+    "tier": "standard", "region": "eu-west-1", "parameters": { … },
+    "sequence": {"desired": 4, "applied": 3, "failed": 0},
+    "operation": {"id": "…", "step": "up", "done": 7, "planned": 12,
+                  "startedAt": "…", "updatedAt": "…"},
+    "lease": {"owner": "…", "fence": 7, "until": "…"},
+    "hold": "reason",
+    "notBefore": "…", "attempts": 2,
+    "applied": {"phase": "…", "tier": "…", "region": "…", "program": "…",
+                "generation": 1, "build": "…", "at": "…"},
+    "stack": {"project": "…", "name": "…", "shard": "…"},
+    "outputs": { … },            without secrets
+    "last": {"operationId": "…", "steps": ["up"], "sequence": 3,
+             "startedAt": "…", "seconds": 41, "changes": {"create": 12},
+             "resources": 12,       how many there are, if that is known
+             "failure": {"kind": "…", "message": "…", "hint": "…",
+                         "resource": "…", "step": "…"},
+             "report": [{"type": "…", "name": "…", "action": "…",
+                         "properties": ["…"]}]},
+    "createdAt": "…", "updatedAt": "…",
+    "fleet": {"paused": true, "reason": "…", "at": "…"}   only if it is paused
+  }
+
+status:           {"fleet": {"paused": false}, "tenants": [ status, … ]}
+hold:             {"tenant": "acme", "hold": "reason"}
+pause, unpause:   {"paused": true, "reason": "…"}
+dlq list:         {"messages": [ dead letter without its body, … ]}
+dlq show:         {"id": "…", "reasonCode": "…", "reason": "…", "tenant": "…",
+                   "type": "…", "originalMessageId": "…", "sentAt": "…",
+                   "receiveCount": 1, "body": "…"}
+dlq redrive:      {"redriven": ["id", … ]}
+dlq drop:         {"dropped": ["id", … ]}
+version:          {"version": "…", "go": "…"}
+
+hold, pause, unpause and dlq drop have "dryRun": true after a --dry-run.`

@@ -1,0 +1,398 @@
+package enqueuecli_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lessor-dev/lessor/pkg/enqueuecli"
+	"github.com/lessor-dev/lessor/pkg/event"
+	"github.com/lessor-dev/lessor/pkg/tenant"
+)
+
+// busy is a world in which an operation of acme runs and another was tried.
+func busy() *world {
+	w := withAcme()
+	another(w)
+	running(7, 12)(w)
+	change(func(rec *tenant.Record) { rec.Fence = 2; rec.Last.Resources = -1 })(w)
+
+	return w
+}
+
+func failedOnce() *world {
+	w := withAcme()
+	another(w)
+	backoff(w)
+	change(func(rec *tenant.Record) { rec.Last.Failure.Message = "the text \x1b[2J of a failure" })(w)
+
+	return w
+}
+
+func many() *world {
+	w := busy()
+
+	for _, e := range []tenant.Event{
+		at(tenant.EventSuspended, noon(), func(e *tenant.Event) { e.Tenant = "early" }),
+		at(tenant.EventCreated, noon(), func(e *tenant.Event) { e.Tenant, e.Tier, e.Region = "globex", "free", "eu-west-1" }),
+		at(tenant.EventCreated, noon(), func(e *tenant.Event) { e.Tenant, e.Tier, e.Region = "held", "free", "eu-west-1" }),
+	} {
+		w.fold(e)
+	}
+
+	rec := w.records["held"]
+	rec.Hold = "audit"
+	w.records["held"] = rec
+
+	return w
+}
+
+func TestStatus(t *testing.T) {
+	t.Parallel()
+
+	paused := func(w *world) {
+		w.fleet = enqueuecli.FleetState{Paused: true, Reason: "incident", At: noon().Add(-time.Minute)}
+	}
+
+	runCases(t, []runCase{
+		{name: "settled", args: []string{"status", "acme"}, world: withAcme},
+		{name: "in colour", args: []string{"status", "acme"}, world: with(withAcme, func(w *world) { w.width = 80 })},
+		{
+			name: "without colour", args: []string{"status", "acme"},
+			world: with(withAcme, func(w *world) { w.width, w.env["NO_COLOR"] = 80, "1" }),
+		},
+		{
+			name: "on a dumb terminal", args: []string{"status", "acme"},
+			world: with(withAcme, func(w *world) { w.width, w.env["TERM"] = 80, "dumb" }),
+		},
+		{name: "running", args: []string{"status", "acme"}, world: with(busy, paused)},
+		{name: "running as json", args: []string{"status", "acme", "-o", "json"}, world: with(busy, paused)},
+		{name: "backoff", args: []string{"status", "acme"}, world: failedOnce},
+		{name: "held", args: []string{"status", "held"}, world: many},
+		{name: "after a preview", args: []string{"status", "acme"}, world: with(withAcme, report)},
+		{name: "given up", args: []string{"status", "acme"}, world: with(withAcme, func(w *world) { another(w); giveUp(w) })},
+		{name: "deleted", args: []string{"status", "acme"}, world: withDeleted},
+		{name: "of a stranger", code: 4, args: []string{"status", "initech"}, world: withAcme},
+		{name: "of a bad id", code: 3, args: []string{"status", "a b"}, world: withAcme},
+		{name: "of two", code: 2, args: []string{"status", "acme", "globex"}, world: withAcme},
+		{name: "all", args: []string{"status"}, world: many},
+		{name: "all of a paused fleet", args: []string{"status"}, world: with(many, paused)},
+		{name: "all as json", args: []string{"status", "--output", "json"}, world: with(withAcme, paused)},
+		{name: "none", args: []string{"status"}},
+		{name: "none as json", args: []string{"status", "-o", "json"}},
+		{name: "too many", args: []string{"status", "--limit", "2"}, world: many},
+		{name: "all with wait", code: 2, args: []string{"status", "--wait"}, world: many},
+		{name: "list fails", code: 1, args: []string{"status"}, world: with(many, func(w *world) { w.fail["list"] = errBroken })},
+		{name: "fleet fails", code: 1, args: []string{"status"}, world: with(many, func(w *world) { w.fail["fleet"] = errBroken })},
+		{name: "fleet fails for one", args: []string{"status", "held"}, world: with(many, func(w *world) { w.fail["fleet"] = errBroken })},
+	})
+}
+
+func TestHold(t *testing.T) {
+	t.Parallel()
+
+	held := with(withAcme, change(func(rec *tenant.Record) { rec.Hold = "audit" }))
+	holds := func(reason string) func(t *testing.T, w *world) {
+		return func(t *testing.T, w *world) {
+			t.Helper()
+			require.Equal(t, reason, w.records[acme].Hold)
+		}
+	}
+
+	runCases(t, []runCase{
+		{name: "hold", args: []string{"hold", "acme", "--reason", "audit"}, world: withAcme, check: holds("audit")},
+		{name: "hold as json", args: []string{"hold", "acme", "--reason", "audit", "-o", "json"}, world: withAcme, check: holds("audit")},
+		{name: "hold while it works", args: []string{"hold", "acme", "--reason", "audit"}, world: busy, check: holds("audit")},
+		{name: "hold dry run", args: []string{"hold", "acme", "--reason", "audit", "-n", "-o", "json"}, world: withAcme, check: holds("")},
+		{name: "hold without a reason", code: 2, args: []string{"hold", "acme"}, world: withAcme, check: holds("")},
+		{name: "hold with an empty reason", code: 2, args: []string{"hold", "acme", "--reason", ""}, world: withAcme, check: holds("")},
+		{name: "hold of a stranger", code: 4, args: []string{"hold", "initech", "--reason", "audit"}, world: withAcme},
+		{
+			name: "hold fails", code: 1, args: []string{"hold", "acme", "--reason", "audit"},
+			world: with(withAcme, func(w *world) { w.fail["hold"] = errBroken }),
+		},
+		{name: "unhold", sent: 1, args: []string{"unhold", "acme"}, world: held, check: func(t *testing.T, w *world) {
+			t.Helper()
+			holds("")(t, w)
+
+			e, err := event.NewDecoder(event.OrderTime, w.now).Decode(w.sent[0])
+			require.NoError(t, err)
+			require.Equal(t, tenant.EventNudged, e.Type)
+		}},
+		{name: "unhold as json", sent: 1, args: []string{"unhold", "acme", "-o", "json"}, world: held, check: holds("")},
+		{name: "unhold dry run", args: []string{"unhold", "acme", "--dry-run"}, world: held, check: holds("audit")},
+		{name: "unhold what is not held", sent: 1, args: []string{"unhold", "acme"}, world: withAcme, check: holds("")},
+		{name: "unhold of a stranger", code: 4, args: []string{"unhold", "initech"}, world: held},
+		{
+			name: "unhold without a queue lifts nothing", code: 2, args: []string{"unhold", "acme"},
+			world: with(held, func(w *world) { delete(w.env, "LESSOR_QUEUE_URL") }), check: holds("audit"),
+		},
+		{
+			name: "unhold cannot send", code: 1, args: []string{"unhold", "acme"},
+			world: with(held, func(w *world) { w.fail["send"] = errBroken }), check: holds(""),
+		},
+	})
+}
+
+func TestFleet(t *testing.T) {
+	t.Parallel()
+
+	is := func(paused bool) func(t *testing.T, w *world) {
+		return func(t *testing.T, w *world) {
+			t.Helper()
+			require.Equal(t, paused, w.fleet.Paused)
+		}
+	}
+	paused := with(newWorld, func(w *world) { w.fleet.Paused = true })
+
+	runCases(t, []runCase{
+		{name: "pause", args: []string{"pause", "--reason", "incident"}, check: is(true)},
+		{name: "pause as json", args: []string{"pause", "--reason", "incident", "-o", "json"}, check: is(true)},
+		{name: "pause dry run", args: []string{"pause", "--reason", "incident", "--dry-run"}, check: is(false)},
+		{name: "pause with an empty reason", code: 2, args: []string{"pause", "--reason", ""}, check: is(false)},
+		{name: "pause of one tenant", code: 2, args: []string{"pause", "acme", "--reason", "incident"}, check: is(false)},
+		{
+			name: "pause fails", code: 1, args: []string{"pause", "--reason", "incident"},
+			world: with(newWorld, func(w *world) { w.fail["fleet"] = errBroken }),
+		},
+		{name: "unpause", args: []string{"unpause"}, world: paused, check: is(false)},
+		{name: "unpause as json", args: []string{"unpause", "-o", "json"}, world: paused, check: is(false)},
+		{name: "unpause dry run", args: []string{"unpause", "-n"}, world: paused, check: is(true)},
+	})
+}
+
+func withLetters() *world {
+	w := newWorld()
+	w.letters = []enqueuecli.DeadLetter{
+		{
+			ID: "d-1", ReasonCode: "type", Reason: "invalid event: type is unknown", OriginalID: "m-1",
+			SentAt: noon().Add(-time.Hour), ReceiveCount: 2, Body: []byte(lineSuspend),
+		},
+		{ID: "d-2", ReceiveCount: 1, Body: []byte(lineResume)},
+	}
+
+	return w
+}
+
+func TestDeadLetters(t *testing.T) {
+	t.Parallel()
+
+	remain := func(n int) func(t *testing.T, w *world) {
+		return func(t *testing.T, w *world) {
+			t.Helper()
+			require.Len(t, w.letters, n)
+		}
+	}
+	odd := with(newWorld, func(w *world) {
+		w.letters = []enqueuecli.DeadLetter{{ID: "d-1", ReasonCode: "not-json", Reason: "bad \x1b]0;title", Body: []byte("\x1b[2Joops\xff")}}
+	})
+
+	runCases(t, []runCase{
+		{name: "help", args: []string{"dlq"}},
+		{name: "list", args: []string{"dlq", "list"}, world: withLetters},
+		{name: "list as json", args: []string{"dlq", "list", "-o", "json"}, world: withLetters},
+		{name: "list some", args: []string{"dlq", "list", "--limit", "1"}, world: withLetters},
+		{name: "list none", args: []string{"dlq", "list"}},
+		{name: "list none as json", args: []string{"dlq", "list", "-o", "json"}},
+		{
+			name: "list without a queue", code: 2, args: []string{"dlq", "list"},
+			world: with(withLetters, func(w *world) { delete(w.env, "LESSOR_DEAD_LETTER_QUEUE_URL") }),
+		},
+		{name: "list fails", code: 1, args: []string{"dlq", "list"}, world: with(withLetters, func(w *world) { w.fail["dlq"] = errBroken })},
+		{name: "show", args: []string{"dlq", "show", "d-1"}, world: withLetters},
+		{name: "show as json", args: []string{"dlq", "show", "d-1", "-o", "json"}, world: withLetters},
+		{name: "show what is none", code: 4, args: []string{"dlq", "show", "d-9"}, world: withLetters},
+		{name: "show without an id", code: 2, args: []string{"dlq", "show"}, world: withLetters},
+		{name: "show an odd one on a terminal", args: []string{"dlq", "show", "d-1"}, world: with(odd, func(w *world) { w.width = 80 })},
+		{name: "show an odd one as json", args: []string{"dlq", "show", "d-1", "-o", "json"}, world: odd},
+		{name: "redrive", sent: 1, args: []string{"dlq", "redrive", "d-2"}, world: withLetters, check: remain(1)},
+		{name: "redrive all", sent: 2, args: []string{"dlq", "redrive", "--all", "-o", "json"}, world: withLetters, check: remain(0)},
+		{name: "redrive all of none", args: []string{"dlq", "redrive", "--all", "-o", "json"}},
+		{name: "redrive dry run", args: []string{"dlq", "redrive", "d-2", "--dry-run"}, world: withLetters, check: remain(2)},
+		{name: "redrive all dry run", args: []string{"dlq", "redrive", "--all", "--dry-run"}, world: withLetters, check: remain(2)},
+		{name: "redrive of nothing", code: 2, args: []string{"dlq", "redrive"}, world: withLetters},
+		{name: "redrive of some and all", code: 2, args: []string{"dlq", "redrive", "d-1", "--all"}, world: withLetters},
+		{
+			name: "redrive of what is none", code: 4, sent: 1, args: []string{"dlq", "redrive", "d-1", "d-9"},
+			world: withLetters, check: remain(1),
+		},
+		{name: "drop", args: []string{"dlq", "drop", "d-1", "d-2", "--yes"}, world: withLetters, check: remain(0)},
+		{name: "drop as json", args: []string{"dlq", "drop", "d-1", "-y", "-o", "json"}, world: withLetters, check: remain(1)},
+		{name: "drop unconfirmed", code: 2, args: []string{"dlq", "drop", "d-1"}, world: withLetters, check: remain(2)},
+		{name: "drop dry run", args: []string{"dlq", "drop", "d-1", "-n", "-o", "json"}, world: withLetters, check: remain(2)},
+		{name: "drop of what is none dry run", code: 4, args: []string{"dlq", "drop", "d-9", "-n"}, world: withLetters},
+		{name: "drop of nothing", code: 2, args: []string{"dlq", "drop", "--yes"}, world: withLetters},
+		{
+			name: "drop fails", code: 1, args: []string{"dlq", "drop", "d-1", "--yes"},
+			world: with(withLetters, func(w *world) { w.fail["dlq"] = errBroken }),
+		},
+	})
+}
+
+func TestHelp(t *testing.T) {
+	t.Parallel()
+
+	runCases(t, []runCase{
+		{name: "root", args: []string{}},
+		{name: "help", args: []string{"help"}},
+		{name: "provision", args: []string{"provision", "--help"}},
+		{name: "help provision", args: []string{"help", "provision"}},
+		{name: "exit codes", args: []string{"help", "exit-codes"}},
+		{name: "dlq redrive", args: []string{"help", "dlq", "redrive"}},
+	})
+}
+
+func TestVersion(t *testing.T) {
+	t.Parallel()
+
+	got := newWorld().run(t.Context(), "version")
+	require.Equal(t, ran{stdout: "enqueue v1.2.3 (" + runtime.Version() + ")\n"}, got)
+
+	got = newWorld().run(t.Context(), "version", "-o", "json")
+	require.JSONEq(t, `{"version": "v1.2.3", "go": "`+runtime.Version()+`"}`, got.stdout)
+}
+
+func TestCompletion(t *testing.T) {
+	t.Parallel()
+
+	catalog := t.TempDir() + "/catalog.yaml"
+	write(t, catalog, "version: 1\ntiers:\n  standard: {program: pool}\n  free: {program: pool}\n")
+
+	configured := with(many, func(w *world) {
+		w.env["LESSOR_CATALOG"], w.env["LESSOR_REGIONS"] = catalog, "eu-west-1, us-east-1"
+	})
+
+	tests := []struct {
+		name  string
+		args  []string
+		world func() *world
+		want  string
+	}{
+		{name: "tenants", args: []string{"status", ""}, world: configured, want: "acme\nearly\nglobex\nheld\n:4\n"},
+		{name: "tenants by prefix", args: []string{"update", "g"}, world: configured, want: "globex\n:4\n"},
+		{name: "one tenant only", args: []string{"status", "acme", ""}, world: configured, want: ":4\n"},
+		{
+			name: "tenants of a dead table", args: []string{"status", ""},
+			world: with(many, func(w *world) { w.fail["connect"] = errBroken }), want: ":4\n",
+		},
+		{name: "tier", args: []string{"tier", "acme", ""}, world: configured, want: "free\nstandard\n:4\n"},
+		{name: "tier flag", args: []string{"provision", "--tier", ""}, world: configured, want: "free\nstandard\n:4\n"},
+		{name: "tier without a catalog", args: []string{"tier", "acme", ""}, world: many, want: ":4\n"},
+		{
+			name: "tier of a lost catalog", args: []string{"tier", "acme", ""},
+			world: with(many, func(w *world) { w.env["LESSOR_CATALOG"] = catalog + ".lost" }), want: ":4\n",
+		},
+		{name: "region", args: []string{"provision", "--region", ""}, world: configured, want: "eu-west-1\nus-east-1\n:4\n"},
+		{name: "output", args: []string{"status", "--output", ""}, world: many, want: "text\njson\n:4\n"},
+		{name: "topics", args: []string{"help", "exi"}, world: many, want: "exit-codes\tExit codes\n:4\n"},
+		{name: "shells", args: []string{"completion", "z"}, world: many, want: "zsh\n:4\n"},
+	}
+
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+
+			got := test.world().run(t.Context(), append([]string{"__complete"}, test.args...)...)
+			require.Zero(t, got.code)
+			require.Equal(t, test.want, got.stdout)
+		})
+	}
+
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		got := newWorld().run(t.Context(), "completion", shell)
+		require.Zero(t, got.code)
+		require.Contains(t, got.stdout, "__complete", shell)
+	}
+}
+
+// A flag stands above the environment, and that above the default.
+func TestPrecedence(t *testing.T) {
+	t.Parallel()
+
+	for _, test := range []struct {
+		name  string
+		env   string
+		flags []string
+		want  string
+	}{
+		{name: "default", want: "lessor-tenants"},
+		{name: "environment", env: "from-env", want: "from-env"},
+		{name: "flag", env: "from-env", flags: []string{"--table", "from-flag"}, want: "from-flag"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+
+			w := withAcme()
+			if test.env != "" {
+				w.env["LESSOR_TABLE"] = test.env
+			}
+
+			got := w.run(t.Context(), append([]string{"suspend", "acme", "--queue-url", "https://other"}, test.flags...)...)
+			require.Zero(t, got.code, got.stderr)
+			require.Equal(t, map[string]string{"table": test.want, "queue": "https://other"}, w.reached)
+		})
+	}
+}
+
+// A signal ends a call that hangs, and the exit code says so.
+func TestInterrupt(t *testing.T) {
+	t.Parallel()
+
+	w := withAcme()
+	ctx, cancel := context.WithCancel(t.Context())
+	w.fail["get"] = context.Canceled
+
+	cancel()
+
+	got := w.run(ctx, "suspend", "acme")
+	require.Equal(t, 130, got.code)
+	require.Equal(t, "error: interrupted\n", got.stderr)
+}
+
+func TestNoAnswer(t *testing.T) {
+	t.Parallel()
+
+	w := withAcme()
+	w.fail["get"] = context.DeadlineExceeded
+
+	got := w.run(t.Context(), "suspend", "acme")
+	require.Equal(t, 7, got.code)
+	require.Contains(t, got.stderr, "hint: no answer from AWS")
+}
+
+type closedPipe struct{}
+
+func (closedPipe) Write([]byte) (int, error) { return 0, errors.New("file already closed") }
+
+// What could not be written is not done.
+func TestStdoutClosed(t *testing.T) {
+	t.Parallel()
+
+	for _, args := range [][]string{{"status"}, {"status", "acme", "-o", "json"}, {"version"}, {"suspend", "acme", "-n"}, {"dlq", "list"}} {
+		w := withLetters()
+		w.records = withAcme().records
+
+		var stderr writer
+
+		code := enqueuecli.Run(t.Context(), enqueuecli.World{
+			Stdout: closedPipe{}, Stderr: &stderr, Env: w.env, Connector: w, Now: w.now, NewID: func() string { return "event" },
+		}, args...)
+		require.Equal(t, 1, code, args)
+		require.Equal(t, "error: writing to standard output: file already closed\n", stderr.tail(), args)
+	}
+}
+
+// writer keeps the last write.
+type writer struct{ last []byte }
+
+func (w *writer) Write(p []byte) (int, error) {
+	w.last = append(w.last[:0], p...)
+
+	return len(p), nil
+}
+
+func (w *writer) tail() string { return string(w.last) }
