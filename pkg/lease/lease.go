@@ -1,0 +1,155 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/lessor-dev/lessor/pkg/registry"
+	"github.com/lessor-dev/lessor/pkg/tenant"
+)
+
+// The ends of a lease that was not released.
+var (
+	// ErrLost says that somebody else holds the lease.
+	ErrLost = errors.New("the lease was taken over")
+	// ErrUncertain says that the lease could not be renewed in time, so that
+	// somebody else may hold it by now.
+	ErrUncertain = errors.New("the lease could not be renewed in time")
+	// ErrChanged says that the row changed since it was read: read it again.
+	ErrChanged = errors.New("the row changed since it was read")
+)
+
+// HeldError says that somebody else holds the lease.
+type HeldError struct {
+	Owner string
+	Fence int64
+	// Message is the SQS message that the holder must delete itself.
+	Message string
+	// Until is the holder's wall clock, a hint for people.
+	Until time.Time
+	// WaitAtLeast is how long the lease must stand still before it is dead.
+	WaitAtLeast time.Duration
+}
+
+// Error says who holds the lease.
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("%s holds the lease with fence %d", e.Owner, e.Fence)
+}
+
+// Lease is the right to work on one tenant.
+type Lease struct {
+	leases *Leases
+	id     tenant.ID
+	token  registry.Token
+
+	tookOver bool
+	clean    bool
+
+	mu       sync.Mutex
+	deadline time.Time
+}
+
+// Token is what conditional writes under this lease need.
+func (l *Lease) Token() registry.Token { return l.token }
+
+// TookOver reports that the owner before did not let go.
+func (l *Lease) TookOver() bool { return l.tookOver }
+
+// CleanPredecessor reports that the owner before let go with every write of
+// state answered, so that none can land late.
+func (l *Lease) CleanPredecessor() bool { return l.clean }
+
+// Deadline is when the holder must have stopped if it renews no more: a margin
+// before anybody may take over. It has a monotonic reading.
+func (l *Lease) Deadline() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	return l.deadline
+}
+
+func (l *Lease) setDeadline(t time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	l.deadline = t
+}
+
+// Keep renews the lease every third of its duration until stop is called. The
+// context it returns is cancelled with ErrLost or ErrUncertain as its cause
+// when the lease is no longer certain. stop waits for a renewal in flight, so
+// that none lands after a release.
+func (l *Lease) Keep(parent context.Context) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	quit, done := make(chan struct{}), make(chan struct{})
+
+	go func() {
+		defer close(done)
+
+		cancel(l.renewUntil(ctx, quit))
+	}()
+
+	return ctx, sync.OnceFunc(func() {
+		close(quit)
+		<-done
+	})
+}
+
+const (
+	renewalsPerDuration = 3
+	retriesPerDuration  = 12
+	// jitterShare spreads the renewals of many leases by a tenth either way.
+	jitterShare = 0.1
+)
+
+// renewUntil returns nil when it was told to quit, and why the lease is over
+// otherwise.
+func (l *Lease) renewUntil(ctx context.Context, quit <-chan struct{}) error {
+	timer := time.NewTimer(l.leases.interval())
+	defer timer.Stop()
+
+	var last error
+
+	for {
+		expiry := time.NewTimer(time.Until(l.Deadline()))
+
+		select {
+		case <-quit:
+			expiry.Stop()
+
+			return nil
+		case <-ctx.Done():
+			expiry.Stop()
+
+			return context.Cause(ctx)
+		case <-expiry.C:
+			return errors.Join(ErrUncertain, last)
+		case <-timer.C:
+			expiry.Stop()
+		}
+
+		began := time.Now()
+		err := l.leases.renew(ctx, l, quit)
+
+		switch {
+		case err == nil:
+			last = nil
+
+			l.setDeadline(began.Add(l.leases.config.Duration - l.leases.config.Margin))
+			l.leases.renewed("ok")
+			timer.Reset(l.leases.interval())
+		case errors.Is(err, ErrLost):
+			l.leases.renewed("lost")
+
+			return err
+		default:
+			last = err
+
+			l.leases.renewed("error")
+			timer.Reset(l.leases.config.Duration / retriesPerDuration)
+		}
+	}
+}

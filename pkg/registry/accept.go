@@ -1,0 +1,104 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/lessor-dev/lessor/pkg/tenant"
+)
+
+// The first accepted event makes the row. Every change of desired ends a
+// backoff: what failed may be just what was changed.
+const (
+	createExpression = "SET layout_version = :layout, tenant_id = :id, desired = :desired, desired_seq = :next, " +
+		"applied_seq = :zero, failed_seq = :zero, fence = :zero, clean_fence = :zero, tenant_phase = :phase, tenant_tier = :tier, " +
+		"created_at = :now, updated_at = :now"
+	createCondition = "attribute_not_exists(pk)"
+
+	acceptExpression = "SET desired = :desired, desired_seq = :next, tenant_phase = :phase, tenant_tier = :tier, updated_at = :now " +
+		"REMOVE not_before, attempts"
+	acceptCondition = "desired_seq = :seen"
+)
+
+const (
+	// MaxDesiredBytes bounds the desired state as JSON: an item of DynamoDB may
+	// have 400 KB, and the row holds more than this.
+	MaxDesiredBytes = 128 << 10
+	// maxConflicts bounds the folds that lose to others. Each means that
+	// somebody else's change was written.
+	maxConflicts = 50
+)
+
+var errContended = errors.New("the row changes too fast")
+
+// Accept folds an event into the tenant's desired state and returns a row that
+// contains the event, and whether the event changed it. One that changes
+// nothing costs one read. Any order and repetition of the same events leads to
+// the same desired state.
+func (r *Registry) Accept(ctx context.Context, e tenant.Event) (tenant.Record, bool, error) {
+	for range maxConflicts {
+		rec, err := r.Get(ctx, e.Tenant)
+		if err != nil {
+			return tenant.Record{}, false, err
+		}
+
+		desired, changed := tenant.Apply(rec.Desired, e)
+		if !changed {
+			return rec, false, nil
+		}
+
+		u, err := r.acceptance(rec, desired)
+		if err != nil {
+			return tenant.Record{}, false, err
+		}
+
+		row, err := r.write(ctx, tenantKey(e.Tenant), u)
+		if refused(err) {
+			continue
+		}
+
+		if err != nil {
+			return tenant.Record{}, false, err
+		}
+
+		accepted, err := decodeRow(e.Tenant, row)
+
+		return accepted, true, err
+	}
+
+	return tenant.Record{}, false, fmt.Errorf("accepting an event of %s: %w", e.Tenant, errContended)
+}
+
+func (r *Registry) acceptance(rec tenant.Record, desired tenant.Desired) (update, error) {
+	encoded, err := document(desired)
+	if err != nil {
+		return update{}, err
+	}
+
+	if size := len(textOf(encoded)); size > MaxDesiredBytes {
+		return update{}, fmt.Errorf("%w: %d bytes of JSON, at most %d; remove parameters, or keep large ones in S3 and pass their address",
+			ErrTooLarge, size, MaxDesiredBytes)
+	}
+
+	spec := desired.Spec()
+	values := item{
+		":desired": encoded,
+		":next":    number(rec.DesiredSeq + 1),
+		":phase":   text(string(spec.Phase)),
+		":tier":    text(desired.Tier.Value),
+		":now":     number(r.now().UnixMilli()),
+	}
+
+	if !rec.Exists() {
+		values[":layout"] = number(LayoutVersion)
+		values[":id"] = text(string(rec.ID))
+		values[":zero"] = number(0)
+
+		return update{expression: createExpression, condition: createCondition, values: values}, nil
+	}
+
+	values[":seen"] = number(rec.DesiredSeq)
+
+	return update{expression: acceptExpression, condition: acceptCondition, values: values}, nil
+}

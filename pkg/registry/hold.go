@@ -1,0 +1,192 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lessor-dev/lessor/pkg/tenant"
+)
+
+const (
+	beginExpression    = "SET stack = :stack, updated_at = :now"
+	progressExpression = "SET progress = :progress"
+	publishExpression  = "REMOVE result_pending"
+	publishCondition   = "result_pending = :operation"
+
+	releaseExpression      = "SET updated_at = :now REMOVE progress" + removeLease
+	releaseCleanExpression = "SET updated_at = :now, clean_fence = :fence REMOVE progress" + removeLease
+	seenCondition          = " AND desired_seq = :seen"
+
+	holdExpression   = "SET hold_reason = :reason, updated_at = :now"
+	unholdExpression = "SET updated_at = :now REMOVE hold_reason"
+	existsCondition  = "attribute_exists(created_at)"
+
+	pauseExpression   = "SET pause_reason = :reason, paused_at = :now"
+	unpauseExpression = "REMOVE pause_reason, paused_at"
+)
+
+// Begin records the stack of a tenant before its first operation.
+func (r *Registry) Begin(ctx context.Context, id tenant.ID, token Token, stack tenant.Stack) error {
+	value, err := document(stack)
+	if err != nil {
+		return err
+	}
+
+	return r.underLease(ctx, id, update{expression: beginExpression, condition: heldCondition, values: item{
+		":stack": value, ":now": number(r.now().UnixMilli()), ":me": text(token.Owner), ":fence": number(token.Fence),
+	}})
+}
+
+// Progress shows how far the running operation is.
+func (r *Registry) Progress(ctx context.Context, id tenant.ID, token Token, progress tenant.Progress) error {
+	value, err := document(progress)
+	if err != nil {
+		return err
+	}
+
+	return r.underLease(ctx, id, update{expression: progressExpression, condition: heldCondition, values: item{
+		":progress": value, ":me": text(token.Owner), ":fence": number(token.Fence),
+	}})
+}
+
+// Release lets go of the lease without a result. The caller's message must
+// still stand for what is left to do.
+func (r *Registry) Release(ctx context.Context, id tenant.ID, token Token, clean bool) error {
+	return r.underLease(ctx, id, r.release(token, clean))
+}
+
+// ReleaseSeen lets go of the lease only if desired is still the one seen, so
+// that no change is left to a holder that is gone. Otherwise it fails with
+// ErrMoved and the lease stays.
+func (r *Registry) ReleaseSeen(ctx context.Context, id tenant.ID, token Token, seen int64, clean bool) error {
+	u := r.release(token, clean)
+	u.condition += seenCondition
+	u.values[":seen"] = number(seen)
+
+	_, err := r.write(ctx, tenantKey(id), u)
+	if !refused(err) {
+		return err
+	}
+
+	rec, err := r.Get(ctx, id)
+
+	switch {
+	case err != nil:
+		return err
+	case rec.Lease.Owner == token.Owner && rec.Fence == token.Fence:
+		return fmt.Errorf("releasing %s: %w", id, ErrMoved)
+	case rec.Lease.Owner == "" && rec.Fence == token.Fence:
+		return nil // an earlier copy of this write landed
+	default:
+		return fmt.Errorf("releasing %s: %w", id, ErrLeaseLost)
+	}
+}
+
+func (r *Registry) release(token Token, clean bool) update {
+	u := update{expression: releaseExpression, condition: heldCondition, values: item{
+		":now": number(r.now().UnixMilli()), ":me": text(token.Owner), ":fence": number(token.Fence),
+	}}
+	if clean {
+		u.expression = releaseCleanExpression
+	}
+
+	return u
+}
+
+func (r *Registry) underLease(ctx context.Context, id tenant.ID, u update) error {
+	_, err := r.write(ctx, tenantKey(id), u)
+	if refused(err) {
+		return fmt.Errorf("writing to the row of %s: %w", id, ErrLeaseLost)
+	}
+
+	return err
+}
+
+// Published notes that the result of an operation reached its target. It is no
+// error if that was noted before, or if a newer result took its place.
+func (r *Registry) Published(ctx context.Context, id tenant.ID, operationID string) error {
+	_, err := r.write(ctx, tenantKey(id), update{
+		expression: publishExpression, condition: publishCondition, values: item{":operation": text(operationID)},
+	})
+	if refused(err) {
+		return nil
+	}
+
+	return err
+}
+
+// SetHold keeps operations of a tenant from starting. ErrNotFound means that
+// nothing is known of the tenant.
+func (r *Registry) SetHold(ctx context.Context, id tenant.ID, reason string) error {
+	return r.onRow(ctx, id, update{expression: holdExpression, condition: existsCondition, values: item{
+		":reason": text(reason), ":now": number(r.now().UnixMilli()),
+	}})
+}
+
+// ClearHold ends a hold. Somebody must then send a message for the tenant, or
+// nobody looks at it before the next event.
+func (r *Registry) ClearHold(ctx context.Context, id tenant.ID) error {
+	return r.onRow(ctx, id, update{expression: unholdExpression, condition: existsCondition, values: item{
+		":now": number(r.now().UnixMilli()),
+	}})
+}
+
+func (r *Registry) onRow(ctx context.Context, id tenant.ID, u update) error {
+	_, err := r.write(ctx, tenantKey(id), u)
+	if refused(err) {
+		return fmt.Errorf("tenant %s: %w", id, ErrNotFound)
+	}
+
+	return err
+}
+
+// Fleet is what holds for all tenants.
+type Fleet struct {
+	Paused bool
+	Reason string
+	At     time.Time
+}
+
+// Fleet reads whether the fleet is paused.
+func (r *Registry) Fleet(ctx context.Context) (Fleet, error) {
+	row, err := r.get(ctx, fleetKey)
+	if err != nil {
+		return Fleet{}, err
+	}
+
+	read := &reader{row: row}
+	fleet := Fleet{Paused: row["paused_at"] != nil, Reason: read.text("pause_reason"), At: read.time("paused_at")}
+
+	if read.err != nil {
+		return Fleet{}, fmt.Errorf("reading the fleet's row: %w", read.err)
+	}
+
+	return fleet, nil
+}
+
+// Pause keeps every worker from receiving messages and starting operations.
+func (r *Registry) Pause(ctx context.Context, reason string) error {
+	_, err := r.write(ctx, fleetKey, update{expression: pauseExpression, values: item{
+		":reason": text(reason), ":now": number(r.now().UnixMilli()),
+	}})
+
+	return err
+}
+
+// Unpause ends a pause.
+func (r *Registry) Unpause(ctx context.Context) error {
+	_, err := r.write(ctx, fleetKey, update{expression: unpauseExpression})
+
+	return err
+}
+
+func textOf(value types.AttributeValue) string {
+	if s, ok := value.(*types.AttributeValueMemberS); ok {
+		return s.Value
+	}
+
+	return ""
+}

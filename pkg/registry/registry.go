@@ -1,0 +1,183 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+
+	"github.com/lessor-dev/lessor/pkg/tenant"
+)
+
+// API is what is needed of DynamoDB.
+type API interface {
+	GetItem(ctx context.Context, in *dynamodb.GetItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
+	UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
+	Scan(ctx context.Context, in *dynamodb.ScanInput, opts ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error)
+}
+
+// Config names the table.
+type Config struct {
+	// Table has the string "pk" as its only key attribute.
+	Table string `env:"LESSOR_TABLE, default=lessor-tenants"`
+}
+
+// Validate reports a table that cannot be.
+func (c Config) Validate() error {
+	if strings.TrimSpace(c.Table) == "" {
+		return errNoTable
+	}
+
+	return nil
+}
+
+var errNoTable = errors.New("LESSOR_TABLE is empty: it must be the name of the DynamoDB table of tenants")
+
+var (
+	// ErrLeaseLost says that the lease of the token is somebody else's.
+	ErrLeaseLost = errors.New("the lease of this token is over")
+	// ErrMoved says that desired changed since it was seen.
+	ErrMoved = errors.New("desired changed meanwhile")
+	// ErrNotFound says that the tenant has no row.
+	ErrNotFound = errors.New("nothing is known of the tenant")
+	// ErrTooLarge says that an event would make the desired state too large.
+	ErrTooLarge = errors.New("the tenant's desired state would be too large")
+)
+
+// Token proves the lease under which a write is made.
+type Token struct {
+	Owner string
+	Fence int64
+}
+
+// Registry is the table of tenants. It is safe for concurrent use.
+type Registry struct {
+	api   API
+	table string
+	now   func() time.Time
+}
+
+// New makes a Registry. now is the wall clock, time.Now if nil.
+func New(api API, cfg Config, now func() time.Time) *Registry {
+	if now == nil {
+		now = time.Now
+	}
+
+	return &Registry{api: api, table: cfg.Table, now: now}
+}
+
+// Get reads a row, strongly consistent. A tenant without a row is a Record that
+// does not exist and has no more than the id.
+func (r *Registry) Get(ctx context.Context, id tenant.ID) (tenant.Record, error) {
+	item, err := r.get(ctx, tenantKey(id))
+	if err != nil {
+		return tenant.Record{}, err
+	}
+
+	return decodeRow(id, item)
+}
+
+func (r *Registry) get(ctx context.Context, key string) (item, error) {
+	out, err := r.api.GetItem(ctx, &dynamodb.GetItemInput{
+		TableName:      aws.String(r.table),
+		Key:            keyOf(key),
+		ConsistentRead: aws.Bool(true),
+	})
+	if err != nil {
+		return nil, r.explain("reading from", "dynamodb:GetItem", err)
+	}
+
+	return out.Item, nil
+}
+
+// write makes one conditional update and returns the row after it.
+func (r *Registry) write(ctx context.Context, key string, u update) (item, error) {
+	in := &dynamodb.UpdateItemInput{
+		TableName:                 aws.String(r.table),
+		Key:                       keyOf(key),
+		UpdateExpression:          aws.String(u.expression),
+		ExpressionAttributeValues: u.values,
+		ReturnValues:              types.ReturnValueAllNew,
+	}
+	if u.condition != "" {
+		in.ConditionExpression = aws.String(u.condition)
+	}
+
+	out, err := r.api.UpdateItem(ctx, in)
+	if err != nil {
+		return nil, r.explain("writing to", "dynamodb:UpdateItem", err)
+	}
+
+	return out.Attributes, nil
+}
+
+// update is an update expression with its condition and values.
+type update struct {
+	expression string
+	condition  string
+	values     item
+}
+
+// refused reports that the condition of a write did not hold.
+func refused(err error) bool {
+	var failed *types.ConditionalCheckFailedException
+
+	return errors.As(err, &failed)
+}
+
+// explain names what a person has to look at.
+func (r *Registry) explain(doing, action string, err error) error {
+	var (
+		missing *types.ResourceNotFoundException
+		api     smithy.APIError
+	)
+
+	switch {
+	case errors.As(err, &missing):
+		return fmt.Errorf("%s table %q: it does not exist in this account and region; set LESSOR_TABLE: %w", doing, r.table, err)
+	case errors.As(err, &api) && strings.HasPrefix(api.ErrorCode(), "AccessDenied"):
+		return fmt.Errorf("%s table %q (LESSOR_TABLE): access denied; the role needs %s: %w", doing, r.table, action, err)
+	default:
+		return fmt.Errorf("%s table %q: %w", doing, r.table, err)
+	}
+}
+
+// List calls yield for every tenant, in no order, until it returns false.
+func (r *Registry) List(ctx context.Context, yield func(tenant.Record) bool) error {
+	in := &dynamodb.ScanInput{TableName: aws.String(r.table), ConsistentRead: aws.Bool(true)}
+
+	for {
+		out, err := r.api.Scan(ctx, in)
+		if err != nil {
+			return r.explain("scanning", "dynamodb:Scan", err)
+		}
+
+		for _, row := range out.Items {
+			id, ok := tenantOf(row)
+			if !ok {
+				continue
+			}
+
+			rec, err := decodeRow(id, row)
+			if err != nil {
+				return err
+			}
+
+			if !yield(rec) {
+				return nil
+			}
+		}
+
+		if len(out.LastEvaluatedKey) == 0 {
+			return nil
+		}
+
+		in.ExclusiveStartKey = out.LastEvaluatedKey
+	}
+}

@@ -1,0 +1,188 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/lessor-dev/lessor/pkg/tenant"
+)
+
+// Settlement is what an operation leads to.
+type Settlement struct {
+	// Target is the desired_seq that was worked on.
+	Target int64
+	// Applied is what a success made, nil after a failure.
+	Applied *tenant.Applied
+	Outputs map[string]json.RawMessage
+	Stack   tenant.Stack
+	Outcome tenant.Outcome
+	// GaveUp ends the attempts at Target.
+	GaveUp bool
+	// Attempts and NotBefore space further ones.
+	Attempts  int
+	NotBefore time.Time
+	// Clean says that nothing of this holder can still reach the state.
+	Clean bool
+}
+
+// Settled is how a settlement was recorded.
+type Settled struct {
+	// Released says that the lease was let go. If not, desired moved on while
+	// the operation ran, and Record is the row as it is now.
+	Released bool
+	Record   tenant.Record
+}
+
+// The parts of a settlement. Sequences only grow: a repeated write that lands
+// late must not take back a later one (model, finding 7).
+const (
+	recordCommon  = "SET last_outcome = :outcome, stack = :stack, result_pending = :operation, updated_at = :now"
+	retryCommon   = "SET last_outcome = :outcome, stack = :stack, updated_at = :now"
+	recordSuccess = ", applied_seq = :target, applied = :applied, outputs = :outputs"
+	recordFailure = ", failed_seq = :target, attempts = :attempts"
+	recordRetry   = ", attempts = :attempts, not_before = :before"
+	recordClean   = ", clean_fence = :fence"
+
+	removeProgress = " REMOVE progress"
+	removeBackoff  = ", not_before, attempts"
+	removeWaiting  = ", not_before"
+	removeLease    = ", lease_owner, rvn, lease_ms, lease_until, lease_message"
+
+	heldCondition    = "lease_owner = :me AND fence = :fence"
+	unmovedCondition = " AND desired_seq = :target"
+	successCondition = " AND applied_seq < :target"
+	failureCondition = " AND failed_seq < :target"
+)
+
+// Settle records an outcome and lets go of the lease in one write, if desired
+// is still what was worked on. If it moved on, the outcome is recorded alone and
+// the lease stays. A write that is already there is a success. ErrLeaseLost
+// means that nothing was written.
+func (r *Registry) Settle(ctx context.Context, id tenant.ID, token Token, s Settlement) (Settled, error) {
+	for _, release := range []bool{true, false} {
+		u, err := r.settlement(token, s, release)
+		if err != nil {
+			return Settled{}, err
+		}
+
+		row, err := r.write(ctx, tenantKey(id), u)
+		if err == nil {
+			rec, err := decodeRow(id, row)
+
+			return Settled{Released: release, Record: rec}, err
+		}
+
+		if !refused(err) {
+			return Settled{}, err
+		}
+
+		settled, done, err := r.settledAlready(ctx, id, token, s)
+		if done || err != nil {
+			return settled, err
+		}
+	}
+
+	return Settled{}, fmt.Errorf("settling %s: %w", id, errContended)
+}
+
+// settledAlready looks at a row that refused a settlement. It is done if there
+// is nothing left to write; otherwise desired moved on.
+func (r *Registry) settledAlready(ctx context.Context, id tenant.ID, token Token, s Settlement) (Settled, bool, error) {
+	rec, err := r.Get(ctx, id)
+	if err != nil {
+		return Settled{}, false, err
+	}
+
+	held := rec.Lease.Owner == token.Owner && rec.Fence == token.Fence
+	recorded := rec.Last != nil && rec.Last.OperationID == s.Outcome.OperationID
+
+	switch {
+	case recorded && held:
+		return Settled{Record: rec}, true, nil
+	case recorded:
+		return Settled{Released: true, Record: rec}, true, nil
+	case !held:
+		return Settled{}, false, fmt.Errorf("settling %s: %w", id, ErrLeaseLost)
+	default:
+		return Settled{}, false, nil
+	}
+}
+
+// settlement composes the write from constant parts.
+func (r *Registry) settlement(token Token, s Settlement, release bool) (update, error) {
+	outcome, err := document(s.Outcome)
+	if err != nil {
+		return update{}, err
+	}
+
+	stack, err := document(s.Stack)
+	if err != nil {
+		return update{}, err
+	}
+
+	u := update{condition: heldCondition, values: item{
+		":me": text(token.Owner), ":fence": number(token.Fence),
+		":outcome": outcome, ":stack": stack, ":now": number(r.now().UnixMilli()),
+	}}
+	set, remove := retryCommon, removeProgress
+
+	switch {
+	case s.Applied != nil:
+		set, remove, err = u.success(s)
+	case s.GaveUp:
+		set, remove = u.failure(s)
+	case release:
+		set, remove = retryCommon+recordRetry, removeProgress
+		u.values[":attempts"] = number(int64(s.Attempts))
+		u.values[":before"] = number(s.NotBefore.UnixMilli())
+	}
+
+	if err != nil {
+		return update{}, err
+	}
+
+	if release {
+		u.condition += unmovedCondition
+		u.values[":target"] = number(s.Target)
+		remove += removeLease
+
+		if s.Clean {
+			set += recordClean
+		}
+	}
+
+	u.expression = set + remove
+
+	return u, nil
+}
+
+func (u *update) success(s Settlement) (set, remove string, err error) {
+	applied, err := document(s.Applied)
+	if err != nil {
+		return "", "", err
+	}
+
+	outputs, err := document(s.Outputs)
+	if err != nil {
+		return "", "", err
+	}
+
+	u.condition += successCondition
+	u.values[":target"] = number(s.Target)
+	u.values[":applied"] = applied
+	u.values[":outputs"] = outputs
+	u.values[":operation"] = text(s.Outcome.OperationID)
+
+	return recordCommon + recordSuccess, removeProgress + removeBackoff, nil
+}
+
+func (u *update) failure(s Settlement) (set, remove string) {
+	u.condition += failureCondition
+	u.values[":target"] = number(s.Target)
+	u.values[":attempts"] = number(int64(s.Attempts))
+	u.values[":operation"] = text(s.Outcome.OperationID)
+
+	return recordCommon + recordFailure, removeProgress + removeWaiting
+}
