@@ -1,0 +1,84 @@
+package programs
+
+import (
+	"fmt"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/lessor-dev/lessor/pkg/engine"
+	"github.com/lessor-dev/lessor/pkg/tenant"
+)
+
+// The programs of the shipped catalog, by the names that it uses.
+const (
+	NamePool = "pool"
+	NameSilo = "silo"
+)
+
+// All returns the programs of the shipped catalog. The map is the caller's own.
+func All() engine.Programs {
+	return engine.Programs{NamePool: Pool(), NameSilo: Silo()}
+}
+
+// New makes a program of a function. P is a struct whose json tags name the
+// parameters; defaults returns what holds for those that neither tier nor tenant
+// sets. validate judges the whole and returns an *engine.ParameterError for each
+// problem, joined; nil accepts everything that P can hold.
+func New[P any](
+	defaults func() P,
+	validate func(P) error,
+	deploy func(ctx *pulumi.Context, topology engine.Topology, parameters P) (pulumi.Map, error),
+) engine.Program {
+	return program[P]{defaults: defaults, validate: validate, deploy: deploy}
+}
+
+type program[P any] struct {
+	defaults func() P
+	validate func(P) error
+	deploy   func(*pulumi.Context, engine.Topology, P) (pulumi.Map, error)
+}
+
+// Check implements engine.Program.
+func (p program[P]) Check(parameters tenant.Parameters) error {
+	_, err := p.decode(parameters)
+
+	return err
+}
+
+// Deploy implements engine.Program.
+func (p program[P]) Deploy(ctx *pulumi.Context, topology engine.Topology) (pulumi.Map, error) {
+	parameters, err := p.decode(topology.Parameters)
+	if err != nil {
+		return nil, err
+	}
+
+	return p.deploy(ctx, topology, parameters)
+}
+
+func (p program[P]) decode(parameters tenant.Parameters) (P, error) {
+	decoded := p.defaults()
+
+	if err := engine.Decode(parameters, &decoded); err != nil {
+		return decoded, err //nolint:wrapcheck // it names the parameter already
+	}
+
+	if p.validate == nil {
+		return decoded, nil
+	}
+
+	return decoded, p.validate(decoded)
+}
+
+// problem refuses a parameter.
+func problem(name, format string, args ...any) error {
+	return &engine.ParameterError{Name: name, Problem: fmt.Sprintf(format, args...)}
+}
+
+// between refuses a number that is out of bounds.
+func between(name string, n, low, high int) error {
+	if n < low || n > high {
+		return problem(name, "%d is not between %d and %d", n, low, high)
+	}
+
+	return nil
+}
