@@ -31,19 +31,19 @@ func TestJudge(t *testing.T) {
 		stale bool
 		want  verdict
 	}{
-		"free and due":                                      {rec: work, want: verdictWork},
-		"settled":                                           {rec: settled, want: verdictSettled},
-		"given up on":                                       {rec: failed, want: verdictSettled},
-		"busy with another message":                         {rec: with(work, leased("m2")), want: verdictHandOver},
-		"busy with another message, dead":                   {rec: with(work, leased("m2")), stale: true, want: verdictHandOver},
-		"busy with mine":                                    {rec: with(work, leased("m1")), want: verdictWatch},
-		"busy with mine, dead":                              {rec: with(work, leased("m1")), stale: true, want: verdictWork},
-		"settled, but mine is the lease's":                  {rec: with(settled, leased("m1")), want: verdictWatch},
-		"settled, and the lease is dead":                    {rec: with(settled, leased("m1")), stale: true, want: verdictWork},
-		"settled under another message":                     {rec: with(settled, leased("m2")), want: verdictSettled},
-		"held":                                              {rec: with(work, func(r *tenant.Record) { r.Hold = "audit" }), want: verdictHeld},
-		"backing off":                                       {rec: with(work, func(r *tenant.Record) { r.NotBefore = now.Add(1) }), want: verdictBackoff},
-		"backed off":                                        {rec: with(work, func(r *tenant.Record) { r.NotBefore = now }), want: verdictWork},
+		"free and due":                     {rec: work, want: verdictWork},
+		"settled":                          {rec: settled, want: verdictSettled},
+		"given up on":                      {rec: failed, want: verdictSettled},
+		"busy with another message":        {rec: with(work, leased("m2")), want: verdictHandOver},
+		"busy with another message, dead":  {rec: with(work, leased("m2")), stale: true, want: verdictHandOver},
+		"busy with mine":                   {rec: with(work, leased("m1")), want: verdictWatch},
+		"busy with mine, dead":             {rec: with(work, leased("m1")), stale: true, want: verdictWork},
+		"settled, but mine is the lease's": {rec: with(settled, leased("m1")), want: verdictWatch},
+		"settled, and the lease is dead":   {rec: with(settled, leased("m1")), stale: true, want: verdictWork},
+		"settled under another message":    {rec: with(settled, leased("m2")), want: verdictSettled},
+		"held":                             {rec: with(work, func(r *tenant.Record) { r.Hold = "audit" }), want: verdictHeld},
+		"backing off":                      {rec: with(work, func(r *tenant.Record) { r.NotBefore = now.Add(1) }), want: verdictBackoff},
+		"backed off":                       {rec: with(work, func(r *tenant.Record) { r.NotBefore = now }), want: verdictWork},
 		"nobody spoke of it: nothing to do, nothing to own": {rec: tenant.Record{}, want: verdictSettled},
 	}
 

@@ -192,7 +192,7 @@ func (t *tenure) refused(rec tenant.Record, cause error) (operationDone, error) 
 	}
 
 	done := t.nothingToDo(rec, plan.Plan{})
-	done.result.Failure = invalid.Failure()
+	done.result.Failure = &tenant.Failure{Kind: tenant.KindInvalid, Message: invalid.Error(), Hint: invalid.Advice()}
 	done.settlement.Applied = nil
 	done.settlement.GaveUp = true
 	done.settlement.Outcome.Failure = done.result.Failure

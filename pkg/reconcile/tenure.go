@@ -217,8 +217,8 @@ func (t *tenure) execute(rec tenant.Record, op engine.Operation, tier string) (o
 		Stack:    op.Stack,
 		Outputs:  rec.Outputs,
 		Attempts: rec.Attempts,
-		Clean:   t.clean,
-		Outcome: outcomeOf(op, rec.DesiredSeq, started, t.now().Sub(started), res),
+		Clean:    t.clean,
+		Outcome:  outcomeOf(op, rec.DesiredSeq, started, t.now().Sub(started), res),
 	}}
 	done.settlement.Stack.Created = res.StackCreated
 

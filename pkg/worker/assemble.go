@@ -62,12 +62,7 @@ func connect(ctx context.Context, cfg config.Worker, programs engine.Programs) (
 		errs = append(errs, errors.New("AWS_REGION: no region is set; set it to the region of the queue and the table"))
 	}
 
-	checkers := make(map[string]catalog.Checker, len(programs))
-	for name, program := range programs {
-		checkers[name] = program
-	}
-
-	if p.catalog, err = catalog.Load(cfg.Catalog, checkers, cfg.Regions); err != nil {
+	if p.catalog, err = catalog.Load(cfg.Catalog, catalog.Checkers(programs), cfg.Regions); err != nil {
 		errs = append(errs, fmt.Errorf("LESSOR_CATALOG: %w", err))
 	}
 
@@ -109,7 +104,7 @@ func assemble(ctx context.Context, cfg config.Worker, programs engine.Programs, 
 
 	publisher, err := result.New(cfg.Result, p.aws)
 	if err != nil {
-		return nil, fmt.Errorf("LESSOR_RESULT_TARGET: %w", err)
+		return nil, fmt.Errorf("starting the publisher: %w", err)
 	}
 
 	prometheusRegistry := prometheus.NewRegistry()
@@ -117,11 +112,15 @@ func assemble(ctx context.Context, cfg config.Worker, programs engine.Programs, 
 	metrics.Slots.Set(float64(p.slots))
 	metrics.MemoryLimit.Set(float64(p.limit))
 
-	leases := lease.New(dynamodb.NewFromConfig(p.aws), cfg.Registry.Table, cfg.Lease)
+	metrics.Built(buildVersion())
+
+	leases := lease.New(dynamodb.NewFromConfig(p.aws), cfg.Registry.Table, cfg.Lease,
+		lease.WithRenewals(func(outcome string) { metrics.LeaseRenewals.WithLabelValues(outcome).Inc() }))
 	gate := newGate()
 	slots := newSlots(p.slots, gate.drain)
 	interrupt, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	observer := newObserver(log, metrics)
+	metrics.Watch(slots.used, observer.longest)
 
 	w := &Worker{
 		config: Config{

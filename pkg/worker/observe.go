@@ -50,6 +50,19 @@ func (o *observer) operations() any {
 	})
 }
 
+// longest is for how long the oldest operation has run, 0 if none runs.
+func (o *observer) longest() time.Duration {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+
+	longest := time.Duration(0)
+	for _, op := range o.running {
+		longest = max(longest, time.Since(op.StartedAt))
+	}
+
+	return longest
+}
+
 // LeaseAcquired counts a lease.
 func (o *observer) LeaseAcquired(id tenant.ID, token registry.Token, tookOver bool) {
 	outcome := "acquired"
