@@ -3,7 +3,6 @@ package catalog
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -12,7 +11,8 @@ import (
 )
 
 // Checker is what the catalog needs of a program: to judge parameters before
-// anything is started. Its error names the parameter and what is allowed.
+// anything is started. Its error says what is allowed and begins with
+// "parameters.<name>: "; there may be several, joined.
 type Checker interface {
 	Check(parameters tenant.Parameters) error
 }
@@ -90,16 +90,7 @@ func (c *Catalog) Resolve(spec tenant.Spec) (tenant.Blueprint, error) {
 	}
 
 	if err := c.programs[blueprint.Program].Check(blueprint.Parameters); err != nil {
-		field := "parameters"
-		if name := namedParameter(err, blueprint.Parameters); name != "" {
-			field += "." + name
-		}
-
-		return tenant.Blueprint{}, &InvalidError{
-			Field:   field,
-			Message: fmt.Sprintf("program %q of tier %q refuses: %v", blueprint.Program, spec.Tier, err),
-			Hint:    "send an updated event that sets or, with null, removes the parameter",
-		}
+		return tenant.Blueprint{}, refused(spec.Tier, blueprint, refusals(err, blueprint.Parameters))
 	}
 
 	return blueprint, nil
@@ -132,24 +123,4 @@ func choose(value string, known []string, otherwise string) string {
 	}
 
 	return hint
-}
-
-var wordPattern = regexp.MustCompile(`[A-Za-z0-9_.-]*[A-Za-z0-9_]`)
-
-// namedParameter finds the parameter that a program's error speaks of: the
-// first word of the error that is the name of one.
-func namedParameter(err error, parameters tenant.Parameters) string {
-	for _, word := range wordPattern.FindAllString(err.Error(), -1) {
-		if _, ok := parameters[word]; ok {
-			return word
-		}
-
-		// "azs[1]" and "azs.0" speak of azs too.
-		head, _, _ := strings.Cut(word, ".")
-		if _, ok := parameters[head]; ok {
-			return head
-		}
-	}
-
-	return ""
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/lessor-dev/lessor/pkg/tenant"
 )
 
-// program refuses every parameter but "size", an integer up to 9, and "zones".
+// program refuses "size" unless it is an integer up to 9, "zone" in the words
+// of the engine, and every parameter that it does not know.
 type program struct{}
 
 var errParameter = errors.New("bad parameter")
@@ -27,6 +28,8 @@ func (program) Check(parameters tenant.Parameters) error {
 			if json.Unmarshal(value, &n) != nil || n > 9 {
 				return fmt.Errorf("%w: size must be an integer up to 9", errParameter)
 			}
+		case "zone":
+			return errors.Join(fmt.Errorf("parameters.zone: %w", errParameter), fmt.Errorf("parameters.azs: missing: %w", errParameter))
 		case "zones", "labels", "note":
 		default:
 			return fmt.Errorf("%w: %s is not known", errParameter, name)
@@ -170,6 +173,10 @@ func TestResolveRefuses(t *testing.T) {
 			tenant.Spec{Tier: "free", Region: "eu-central-1", Parameters: tenant.Parameters{"colour": json.RawMessage(`1`)}},
 			"parameters.colour", "colour is not known", "null",
 		},
+		"two at once": {
+			tenant.Spec{Tier: "free", Region: "eu-central-1", Parameters: tenant.Parameters{"zone": json.RawMessage(`1`)}},
+			"parameters", `refuses: zone: bad parameter; azs: missing: bad parameter`, "updated event",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -230,6 +237,13 @@ func TestParseRefuses(t *testing.T) {
 		"parameter of the wrong type": {
 			"version: 1\ntiers:\n  free:\n    program: pool\n    parameters:\n      note: x\n      size: big\n",
 			[]string{`line 7: tiers.free.parameters.size: program "pool" refuses: bad parameter: size must be an integer`},
+		},
+		"two parameters, one of them missing": {
+			"version: 1\ntiers:\n  free:\n    program: pool\n    parameters:\n      note: x\n      zone: b\n",
+			[]string{
+				`line 5: tiers.free.parameters.azs: program "pool" refuses: missing: bad parameter`,
+				`line 7: tiers.free.parameters.zone: program "pool" refuses: bad parameter`,
+			},
 		},
 		"unknown parameter": {
 			"version: 1\ntiers:\n  free:\n    program: pool\n    parameters: {colour: red}\n",

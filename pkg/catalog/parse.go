@@ -258,10 +258,13 @@ func (r *reader) check(checker Checker, b *tenant.Blueprint, path string, parame
 		at = parameters.line
 	}
 
-	if name := namedParameter(err, b.Parameters); name != "" {
-		path += "." + name
-		at = r.lineOf(parameters.value, name)
-	}
+	for _, refusal := range refusals(err, b.Parameters) {
+		where, line := path, at
+		if refusal.parameter != "" {
+			where = join(path, refusal.parameter)
+			line = r.lineOf(parameters.value, refusal.parameter, at)
+		}
 
-	r.add(at, path, fmt.Sprintf("program %q refuses: %v", b.Program, err), "correct the parameters of the tier")
+		r.add(line, where, fmt.Sprintf("program %q refuses: %s", b.Program, refusal.problem), "correct the parameters of the tier")
+	}
 }

@@ -57,8 +57,8 @@ func (r *reader) key(node ast.Node, path string) (string, bool) {
 	return "", false
 }
 
-// lineOf is the line of a key in a mapping.
-func (r *reader) lineOf(node ast.Node, name string) int {
+// lineOf is the line of a key in a mapping, or otherwise if it is not there.
+func (*reader) lineOf(node ast.Node, name string, otherwise int) int {
 	if m, ok := node.(*ast.MappingNode); ok {
 		for _, value := range m.Values {
 			if key, ok := value.Key.(*ast.StringNode); ok && key.Value == name {
@@ -67,7 +67,7 @@ func (r *reader) lineOf(node ast.Node, name string) int {
 		}
 	}
 
-	return line(node)
+	return otherwise
 }
 
 func (r *reader) text(e entry, path string) (string, bool) {

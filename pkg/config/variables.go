@@ -1,0 +1,209 @@
+package config
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/lessor-dev/lessor/internal/nearest"
+	"github.com/lessor-dev/lessor/pkg/telemetry"
+)
+
+// variable says of a variable what its struct tag cannot.
+type variable struct {
+	about string
+	// form completes "set it to …".
+	form     string
+	required bool
+	// check is nil where every value of the type will do.
+	check func(value string) error
+	// unset is what happens without it, if that is not in a default.
+	unset string
+}
+
+const (
+	maxVisibility = "12h"
+	maxBackoff    = "11h"
+)
+
+// variables describes every variable. A test keeps it and the structs together.
+func variables() map[string]variable {
+	const (
+		aDuration = "a duration such as "
+		anAmount  = "an amount such as "
+		aWhole    = "a whole number from "
+	)
+
+	return map[string]variable{
+		"LESSOR_QUEUE_URL": {
+			about: "URL of the queue of events", required: true, check: isURL,
+			form: "the URL of an SQS queue",
+		},
+		"LESSOR_DEAD_LETTER_QUEUE_URL": {
+			about: "URL of the queue for messages that can never be served", required: true, check: isURL,
+			form: "the URL of an SQS queue",
+		},
+		"LESSOR_VISIBILITY_TIMEOUT": {
+			about: "How long a message in hand is hidden; extended while it is worked on",
+			form:  aDuration + "2m, from 10s to " + maxVisibility, check: between("10s", maxVisibility),
+		},
+		"LESSOR_POLL_WAIT": {
+			about: "How long a receive call waits for messages",
+			form:  aDuration + "20s, from 1s to 20s", check: between("1s", "20s"),
+		},
+		"LESSOR_TABLE": {
+			about: "DynamoDB table of the tenants",
+			form:  "the name of a table: 3 to 255 letters, digits, hyphens, dots and underscores", check: matches(`^[A-Za-z0-9_.-]{3,255}$`),
+		},
+		"LESSOR_LEASE_DURATION": {
+			about: "How long a lease on a tenant stands without a renewal", form: aDuration + "60s",
+		},
+		"LESSOR_LEASE_MARGIN": {
+			about: "How long before the end of its lease a worker stops by itself, and after it others wait", form: aDuration + "10s",
+		},
+		"LESSOR_EVENT_ORDER": {
+			about: "What orders the facts of a tenant: the `time` of events or their `data.sequence`; the same in the whole fleet",
+			form:  "time or sequence", check: oneOf("time", "sequence"),
+		},
+		"LESSOR_CATALOG": {
+			about: "File with the catalog of tiers", required: true, form: "the path of a YAML file",
+		},
+		"LESSOR_REGIONS": {
+			about: "Regions that tenants may have, with commas", unset: "every region",
+			form: "AWS regions with commas, such as eu-central-1,us-east-1", check: each(`^[a-z]{2,}(-[a-z]+)+-\d+$`),
+		},
+		"LESSOR_STATE_BUCKETS": {
+			about: "S3 buckets that hold the state, with commas", required: true,
+			form: "the names of S3 buckets with commas", check: each(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`),
+		},
+		"LESSOR_SECRETS_PROVIDER": {
+			about: "Key for the secrets in the state of new stacks", required: true,
+			form: "the URL of a key such as awskms://alias/lessor?region=eu-central-1", check: matches(`^[a-z0-9]+://`),
+		},
+		"LESSOR_PROJECT":    {about: "Pulumi project of new stacks", form: "the name of a Pulumi project such as lessor"},
+		"LESSOR_PULUMI":     {about: "Path of the Pulumi CLI", form: "the path of an executable", unset: "`pulumi` on PATH"},
+		"LESSOR_PLUGIN_DIR": {about: "Directory with the provider plugins", form: "the path of a directory", unset: "the CLI's own"},
+		"LESSOR_WORK_DIR":   {about: "Directory for scratch files", form: "the path of a directory", unset: "a directory in the system's temporary one"},
+		"LESSOR_OPERATION_TIMEOUT": {
+			about: "How long one operation may take", form: aDuration + "2h, below 11h", check: positive,
+		},
+		"LESSOR_INTERRUPT_GRACE": {
+			about: "How long an interrupted CLI may finish what it has begun", form: aDuration + "5m", check: positive,
+		},
+		"LESSOR_PARALLEL": {
+			about: "Resources that one operation works on at once", form: aWhole + "1 to 256", check: integer(1, 256), //nolint:mnd // bounds
+		},
+		"LESSOR_MAX_SLOTS": {
+			about: "Operations at once, however much memory there is", form: aWhole + "1 to 1024", check: integer(1, 1024), //nolint:mnd // bounds
+		},
+		"LESSOR_OPERATION_MEMORY": {
+			about: "Memory that one operation needs at its peak", form: anAmount + "768Mi", check: someMemory,
+		},
+		"LESSOR_MEMORY_RESERVE": {about: "Memory for the worker itself", form: anAmount + "256Mi"},
+		"LESSOR_MEMORY_LIMIT": {
+			about: "Memory for everything", form: anAmount + "4Gi", check: someMemory, unset: "what the control group allows, or the machine has",
+		},
+		"LESSOR_DRAIN_TIMEOUT": {
+			about: "How long operations may go on after SIGTERM before they are interrupted", form: aDuration + "30m", check: notNegative,
+		},
+		"LESSOR_BACKOFF_MIN": {
+			about: "Wait after the first failed attempt", form: aDuration + "10s, from 1s to " + maxBackoff, check: between("1s", maxBackoff),
+		},
+		"LESSOR_BACKOFF_MAX": {
+			about: "Longest wait after a failed attempt", form: aDuration + "15m, from 1s to " + maxBackoff, check: between("1s", maxBackoff),
+		},
+		"LESSOR_RESULT_TARGET": {
+			about: "Where results go: ARN of an SNS topic, of an EventBridge bus or of an SQS queue, or URL of an SQS queue",
+			form:  "an ARN or a URL", unset: "results are not sent",
+		},
+		"LESSOR_ADMIN_ADDRESS": {
+			about: "Where the admin server listens", form: "host:port or :port", check: isAddress,
+		},
+		"LESSOR_PPROF": {about: "Serve profiles on the admin server", form: "true or false"},
+		"LESSOR_LOG_LEVEL": {
+			about: "Least level that is logged: " + words(telemetry.LogLevels()),
+			form:  words(telemetry.LogLevels()), check: oneOf(telemetry.LogLevels()...),
+		},
+		"LESSOR_LOG_FORMAT": {
+			about: "Form of the log: " + words(telemetry.LogFormats()),
+			form:  words(telemetry.LogFormats()), check: oneOf(telemetry.LogFormats()...),
+		},
+	}
+}
+
+func words(list []string) string {
+	return strings.Join(list[:len(list)-1], ", ") + " or " + list[len(list)-1]
+}
+
+// setting is a variable as a struct declares it.
+type setting struct {
+	name     string
+	kind     reflect.Type
+	fallback string
+}
+
+// settingsOf finds the variables of a struct and of the structs in it.
+func settingsOf(t reflect.Type) []setting {
+	var settings []setting
+
+	for i := range t.NumField() {
+		field := t.Field(i)
+
+		tag, ok := field.Tag.Lookup("env")
+		if !ok {
+			if field.Type.Kind() == reflect.Struct {
+				settings = append(settings, settingsOf(field.Type)...)
+			}
+
+			continue
+		}
+
+		name, options, _ := strings.Cut(tag, ",")
+		s := setting{name: strings.TrimSpace(name), kind: field.Type}
+
+		for option := range strings.SplitSeq(options, ",") {
+			if value, ok := strings.CutPrefix(strings.TrimSpace(option), "default="); ok {
+				s.fallback = value
+			}
+		}
+
+		settings = append(settings, s)
+	}
+
+	return settings
+}
+
+// Names lists the variables of a worker, sorted.
+func Names() []string {
+	var names []string
+	for _, s := range settingsOf(reflect.TypeFor[Worker]()) {
+		names = append(names, s.name)
+	}
+
+	slices.Sort(names)
+
+	return names
+}
+
+// Unknown warns of variables with our prefix that no worker reads, most likely
+// for a typo.
+func Unknown(names []string) []string {
+	known := Names()
+
+	var warnings []string
+
+	for _, name := range slices.Sorted(slices.Values(names)) {
+		if !strings.HasPrefix(name, prefix) || slices.Contains(known, name) {
+			continue
+		}
+
+		warning := name + ": no such variable, so it does nothing"
+		if meant := nearest.To(name, known); meant != "" {
+			warning += "; did you mean " + meant + "?"
+		}
+
+		warnings = append(warnings, warning)
+	}
+
+	return warnings
+}
