@@ -53,26 +53,6 @@ type Config struct {
 	Tags map[string]string
 }
 
-func (c Config) withDefaults() Config {
-	if c.Name == "" {
-		c.Name = defaultName
-	}
-
-	if c.StateBuckets == 0 {
-		c.StateBuckets = defaultStateBuckets
-	}
-
-	if c.MaxReceiveCount == 0 {
-		c.MaxReceiveCount = defaultMaxReceiveCount
-	}
-
-	if c.VisibilityTimeout == 0 {
-		c.VisibilityTimeout = defaultVisibilityTimeout
-	}
-
-	return c
-}
-
 // ErrConfig is wrapped by the error of every refused Config.
 var ErrConfig = errors.New("platform configuration")
 
@@ -107,4 +87,24 @@ func (c Config) Validate() error {
 	}
 
 	return errors.Join(problems...)
+}
+
+func (c Config) withDefaults() Config {
+	if c.Name == "" {
+		c.Name = defaultName
+	}
+
+	if c.StateBuckets == 0 {
+		c.StateBuckets = defaultStateBuckets
+	}
+
+	if c.MaxReceiveCount == 0 {
+		c.MaxReceiveCount = defaultMaxReceiveCount
+	}
+
+	if c.VisibilityTimeout == 0 {
+		c.VisibilityTimeout = defaultVisibilityTimeout
+	}
+
+	return c
 }

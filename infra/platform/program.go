@@ -130,8 +130,6 @@ func newProvider(ctx *pulumi.Context, cfg Config) (*aws.Provider, error) {
 	return provider, nil
 }
 
-func joined(names pulumi.StringArray) pulumi.StringOutput {
-	return names.ToStringArrayOutput().ApplyT(func(all []string) string {
-		return strings.Join(all, ",")
-	}).(pulumi.StringOutput)
+func joined(names pulumi.StringArray) pulumi.Output {
+	return names.ToStringArrayOutput().ApplyT(func(all []string) string { return strings.Join(all, ",") })
 }

@@ -176,15 +176,13 @@ func newStateKey(ctx *pulumi.Context, cfg Config, opts ...pulumi.ResourceOption)
 // moves to another key. It has no endpoint, since the URL is stored in every
 // tenant's state.
 func secretsProviderURL(key *kms.Key) pulumi.StringOutput {
-	return pulumi.All(key.KeyId, key.Arn).ApplyT(func(values []any) string {
-		id, _ := values[0].(string)
-		arn, _ := values[1].(string)
+	return pulumi.Sprintf("awskms:///%s%s", key.KeyId, key.Arn.ApplyT(regionQuery))
+}
 
-		url := "awskms:///" + id
-		if parts := strings.Split(arn, ":"); len(parts) > arnRegion {
-			url += "?region=" + parts[arnRegion]
-		}
+func regionQuery(arn string) string {
+	if parts := strings.Split(arn, ":"); len(parts) > arnRegion {
+		return "?region=" + parts[arnRegion]
+	}
 
-		return url
-	}).(pulumi.StringOutput)
+	return ""
 }

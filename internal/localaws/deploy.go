@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -30,13 +30,14 @@ const (
 
 // deployPlatform runs infra/platform with the real CLI against the endpoint and
 // returns the worker's variables.
-func deployPlatform(ctx context.Context, l layout, environ map[string]string, log io.Writer) (map[string]string, error) {
+func deployPlatform(ctx context.Context, l layout, environ map[string]string) (map[string]string, error) {
 	cli, err := installCLI(l)
 	if err != nil {
 		return nil, err
 	}
 
 	home, work, state := filepath.Join(l.platform, "home"), filepath.Join(l.platform, "work"), filepath.Join(l.platform, "state")
+
 	for _, dir := range []string{home, work, state} {
 		if err := os.MkdirAll(dir, privateDir); err != nil {
 			return nil, fmt.Errorf("making a directory: %w", err)
@@ -57,9 +58,7 @@ func deployPlatform(ctx context.Context, l layout, environ map[string]string, lo
 		"PULUMI_DIY_BACKEND_NO_LEGACY_WARNING":          "true",
 		"PULUMI_DIY_BACKEND_DISABLE_CHECKPOINT_BACKUPS": "true",
 	}
-	for name, value := range environ {
-		variables[name] = value
-	}
+	maps.Copy(variables, environ)
 
 	stack, err := auto.NewStackInlineSource(ctx, stackName, project, platform.Program(localPlatform()),
 		auto.Pulumi(cli), auto.PulumiHome(home), auto.WorkDir(work), auto.EnvVars(variables),
@@ -72,7 +71,7 @@ func deployPlatform(ctx context.Context, l layout, environ map[string]string, lo
 		return nil, fmt.Errorf("making the platform's stack: %w", err)
 	}
 
-	result, err := stack.Up(ctx, optup.Parallel(parallel), optup.SuppressProgress(), optup.ProgressStreams(log), optup.ErrorProgressStreams(log))
+	result, err := stack.Up(ctx, optup.Parallel(parallel), optup.SuppressProgress())
 	if err != nil {
 		return nil, fmt.Errorf("deploying the platform: %w", err)
 	}

@@ -57,7 +57,7 @@ func Start(ctx context.Context, o Options) (*Env, error) {
 
 	aws := awsVariables(e.endpoint)
 
-	platform, err := deployPlatform(ctx, l, aws, io.Discard)
+	platform, err := deployPlatform(ctx, l, aws)
 	if err != nil {
 		return nil, errors.Join(err, e.Stop())
 	}

@@ -26,12 +26,8 @@ import (
 	"github.com/lessor-dev/lessor/internal/localaws"
 )
 
-// binDir is where `make tools` builds to.
-func binDir() string {
-	_, file, _, _ := runtime.Caller(0)
-
-	return filepath.Join(filepath.Dir(file), "..", "..", ".bin")
-}
+// binDir is where `make tools` builds to; tests run in their package's folder.
+func binDir() string { return filepath.Join("..", "..", ".bin") }
 
 // local is a running environment with clients that are made from nothing but
 // its variables.
@@ -75,7 +71,8 @@ func start(t *testing.T, change func(*localaws.Options)) local {
 		BaseEndpoint: aws.String(variables["AWS_ENDPOINT_URL"]),
 		HTTPClient:   &http.Client{Transport: transport},
 		Credentials: credentials.NewStaticCredentialsProvider(
-			variables["AWS_ACCESS_KEY_ID"], variables["AWS_SECRET_ACCESS_KEY"], ""),
+			variables["AWS_ACCESS_KEY_ID"], variables["AWS_SECRET_ACCESS_KEY"], "",
+		),
 	}}
 }
 
@@ -84,25 +81,44 @@ func TestStartDeploysThePlatform(t *testing.T) {
 
 	l := start(t, nil)
 
-	t.Run("queue with redrive", func(t *testing.T) { checkQueues(t, l) })
-	t.Run("table", func(t *testing.T) { checkTable(t, l) })
-	t.Run("buckets", func(t *testing.T) { checkBuckets(t, l) })
-	t.Run("key", func(t *testing.T) { checkKey(t, l) })
-	t.Run("requests are counted", func(t *testing.T) {
-		for _, service := range []string{"sqs", "dynamodb", "s3", "kms"} {
-			require.Positive(t, l.env.Requests()[service], service)
-		}
-	})
-	t.Run("simulator", func(t *testing.T) {
-		_, err := l.env.Cloud().Faults(t.Context())
-		require.NoError(t, err)
-	})
-	t.Run("programs of the worker", func(t *testing.T) {
-		require.FileExists(t, l.variables["LESSOR_PULUMI"])
-		require.DirExists(t, l.variables["LESSOR_PLUGIN_DIR"])
-		require.DirExists(t, l.variables["LESSOR_WORK_DIR"])
-		require.Equal(t, "127.0.0.1:0", l.variables["LESSOR_ADMIN_ADDRESS"])
-	})
+	for name, check := range map[string]func(*testing.T, local){
+		"queue with redrive":       checkQueues,
+		"table":                    checkTable,
+		"versioned buckets":        checkBuckets,
+		"key":                      checkKey,
+		"requests are counted":     checkCounts,
+		"simulator":                checkSimulator,
+		"variables of the machine": checkPaths,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			check(t, l)
+		})
+	}
+}
+
+func checkCounts(t *testing.T, l local) {
+	t.Helper()
+
+	for _, service := range []string{"sqs", "dynamodb", "s3", "kms"} {
+		require.Positive(t, l.env.Requests()[service], service)
+	}
+}
+
+func checkSimulator(t *testing.T, l local) {
+	t.Helper()
+
+	_, err := l.env.Cloud().Faults(t.Context())
+	require.NoError(t, err)
+}
+
+func checkPaths(t *testing.T, l local) {
+	t.Helper()
+
+	require.FileExists(t, l.variables["LESSOR_PULUMI"])
+	require.DirExists(t, l.variables["LESSOR_PLUGIN_DIR"])
+	require.DirExists(t, l.variables["LESSOR_WORK_DIR"])
+	require.Equal(t, "127.0.0.1:0", l.variables["LESSOR_ADMIN_ADDRESS"])
 }
 
 func checkQueues(t *testing.T, l local) {

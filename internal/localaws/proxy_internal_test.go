@@ -24,7 +24,7 @@ func TestServiceIsReadFromTheSignature(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			r := httptest.NewRequest(http.MethodGet, c.target, http.NoBody)
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, c.target, http.NoBody)
 			r.Header.Set("Authorization", c.authorization)
 			require.Equal(t, c.service, service(r))
 		})
@@ -47,7 +47,7 @@ func TestProxyTellsSimulatorAndEmulatorApart(t *testing.T) {
 		"/bucket/_cloud/":   http.StatusAccepted,
 	} {
 		w := httptest.NewRecorder()
-		p.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, http.NoBody))
+		p.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
 		require.Equal(t, status, w.Code, path)
 	}
 
@@ -63,7 +63,8 @@ func TestProxyAnswersWhenTheEmulatorIsGone(t *testing.T) {
 	gone.Close()
 
 	w := httptest.NewRecorder()
-	newProxy(target, http.NotFoundHandler(), nil).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", http.NoBody))
+	p := newProxy(target, http.NotFoundHandler(), nil)
+	p.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody))
 	require.Equal(t, http.StatusBadGateway, w.Code)
 }
 
@@ -75,7 +76,9 @@ func TestOnlyLoopbackIsSpokenTo(t *testing.T) {
 		require.NoError(t, err, good)
 	}
 
-	for _, bad := range []string{"https://sqs.us-east-1.amazonaws.com", "http://10.0.0.1:80", "http://localhost.example:80", "http://", "%"} {
+	for _, bad := range []string{
+		"https://sqs.us-east-1.amazonaws.com", "http://10.0.0.1:80", "http://localhost.example:80", "http://", "%",
+	} {
 		_, err := loopbackURL(bad)
 		require.Error(t, err, bad)
 	}

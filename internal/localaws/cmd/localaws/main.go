@@ -31,7 +31,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newUp())
+	root.AddCommand(newUp()) //nolint:contextcheck // cobra hands the context to its commands
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)

@@ -39,7 +39,8 @@ func newUp() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&o.binDir, "bin-dir", o.binDir, "where the tools and the worker were built to")
-	cmd.Flags().StringVar(&o.dir, "dir", filepath.Join(".cache", "localaws"), "directory for logs and state; what a former run left there is replaced")
+	cmd.Flags().StringVar(&o.dir, "dir", filepath.Join(".cache", "localaws"),
+		"directory for logs and state; what a former run left there is replaced")
 	cmd.Flags().IntVar(&o.port, "port", 0, "port of the endpoint on 127.0.0.1, 0 for a free one")
 	cmd.Flags().BoolVar(&o.worker, "worker", false, "run a worker beside it, its log in DIR/worker.log")
 

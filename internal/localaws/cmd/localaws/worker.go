@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -41,13 +42,12 @@ func startWorker(ctx context.Context, binary, dir string, environ []string) (*wo
 	if err != nil {
 		return nil, fmt.Errorf("opening the worker's log: %w", err)
 	}
-	defer log.Close() //nolint:errcheck // the process has a descriptor of its own
+	defer log.Close()
 
 	// Not CommandContext: it shall drain, not be killed. A group of its own
 	// keeps the terminal's Ctrl-C from it, which would count as a second signal.
-	w.cmd = exec.Command(binary) //nolint:gosec,noctx // our own worker
-	w.cmd.Env = append(os.Environ(), environ...)
-	w.cmd.Env = append(w.cmd.Env, "LESSOR_ADMIN_ADDRESS="+admin, "LESSOR_LOG_FORMAT=text")
+	w.cmd = exec.Command(binary) //nolint:noctx // see above
+	w.cmd.Env = slices.Concat(os.Environ(), environ, []string{"LESSOR_ADMIN_ADDRESS=" + admin, "LESSOR_LOG_FORMAT=text"})
 	w.cmd.Stderr = log
 	w.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 
@@ -119,7 +119,7 @@ func freeAddress(ctx context.Context) (string, error) {
 }
 
 func tail(path string) string {
-	text, err := os.ReadFile(path) //nolint:gosec // the log that we made
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return err.Error()
 	}
