@@ -76,6 +76,7 @@ func askVersion(ctx context.Context, path string) (semver.Version, error) {
 	defer cancel()
 
 	cmd := exec.CommandContext(ctx, path, "version")
+
 	cmd.Env = append(filterEnvironment(os.Environ()), "PULUMI_HOME="+home, "PULUMI_SKIP_UPDATE_CHECK=true")
 
 	out, err := cmd.Output()
@@ -138,11 +139,11 @@ func findPlugins(configured string, plugins map[string]string) (string, error) {
 		return "", errors.Join(problems...)
 	}
 
-	if _, err := os.Stat(dir); err != nil {
-		return "", nil
+	if info, err := os.Stat(dir); err == nil && info.IsDir() {
+		return dir, nil
 	}
 
-	return dir, nil
+	return "", nil
 }
 
 // pluginDir is where the CLI keeps plugins, unless configured.

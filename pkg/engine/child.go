@@ -77,7 +77,7 @@ func perform(ctx context.Context, o order, programs Programs, out *lineWriter) (
 	defer func() {
 		if value := recover(); value != nil {
 			result = Result{Resources: unknownResources, StackCreated: o.Operation.Stack.Created, Failure: &tenant.Failure{
-				Kind: tenant.KindUnknown, Message: oneLine(fmt.Sprintf("panic: %v", value)), Hint: hintFor(tenant.KindUnknown),
+				Kind: tenant.KindUnknown, Message: oneLine(fmt.Sprintf("panic: %v", value)), Hint: hints[tenant.KindUnknown],
 			}}
 		}
 	}()
@@ -88,7 +88,7 @@ func perform(ctx context.Context, o order, programs Programs, out *lineWriter) (
 	})
 	if err != nil {
 		return Result{Resources: unknownResources, StackCreated: o.Operation.Stack.Created, Clean: true, Failure: &tenant.Failure{
-			Kind: tenant.KindUnknown, Message: oneLine(err.Error()), Hint: hintFor(tenant.KindUnknown),
+			Kind: tenant.KindUnknown, Message: oneLine(err.Error()), Hint: hints[tenant.KindUnknown],
 		}}
 	}
 

@@ -39,7 +39,7 @@ func classify(e evidence) *tenant.Failure {
 	}
 
 	if first == nil {
-		first = &tenant.Failure{Kind: tenant.KindUnknown, Message: oneLine(e.fallback), Hint: hintFor(tenant.KindUnknown)}
+		first = &tenant.Failure{Kind: tenant.KindUnknown, Message: oneLine(e.fallback), Hint: hints[tenant.KindUnknown]}
 	}
 
 	return first
@@ -67,7 +67,7 @@ func judge(message string) (kind tenant.Kind, hint string) {
 		}
 	}
 
-	return tenant.KindUnknown, hintFor(tenant.KindUnknown)
+	return tenant.KindUnknown, hints[tenant.KindUnknown]
 }
 
 var (
@@ -88,7 +88,7 @@ func errorCode(message string) string {
 	return ""
 }
 
-var summaryPattern = regexp.MustCompile(`^(update|preview|refresh|destroy|resource \S+) (failed|canceled)\.?$|^(update|preview|destroy) failed$`)
+var summaryPattern = regexp.MustCompile(`^(update|preview|refresh|destroy|resource \S+) failed\.?$`)
 
 // isSummary reports whether an error only says that there were others.
 func isSummary(message string) bool {

@@ -54,7 +54,7 @@ type interrupted struct{ grace time.Duration }
 
 func (interrupted) Error() string { return ErrInterrupt.Error() }
 
-func (interrupted) Is(target error) bool { return target == ErrInterrupt } //nolint:errorlint // Is must not unwrap.
+func (interrupted) Is(target error) bool { return target == ErrInterrupt }
 
 // exitUnknown is the exit code of a process that was not started or was killed.
 const exitUnknown = -1
@@ -106,6 +106,7 @@ func (c *command) Run(
 // a process for the end of its parent.
 func (c *command) execute(ctx context.Context, cmd *exec.Cmd) (int, error) {
 	runtime.LockOSThread()
+
 	defer runtime.UnlockOSThread()
 
 	if err := cmd.Start(); err != nil {
@@ -122,8 +123,7 @@ func (c *command) execute(ctx context.Context, cmd *exec.Cmd) (int, error) {
 	}()
 
 	if err := c.await(ctx, cmd); err != nil {
-		var exitErr *exec.ExitError
-		if errors.As(err, &exitErr) {
+		if exitErr, ok := errors.AsType[*exec.ExitError](err); ok {
 			return exitErr.ExitCode(), fmt.Errorf("running the CLI: %w", err)
 		}
 
@@ -151,8 +151,7 @@ func (c *command) await(ctx context.Context, cmd *exec.Cmd) error {
 
 	grace := c.grace
 
-	var cause interrupted
-	if errors.As(context.Cause(ctx), &cause) {
+	if cause, ok := errors.AsType[interrupted](context.Cause(ctx)); ok {
 		grace = cause.grace
 	}
 

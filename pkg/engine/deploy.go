@@ -129,7 +129,7 @@ func programFailure(err error) *tenant.Failure {
 
 	switch {
 	case errors.As(err, &parameter):
-		failure.Hint = hintFor(tenant.KindInvalid)
+		failure.Hint = hints[tenant.KindInvalid]
 	case errors.As(err, &unknown):
 		failure.Hint = "run workers that have the program, or change the catalog"
 	case errors.As(err, &panicked):

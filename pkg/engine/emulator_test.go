@@ -76,13 +76,8 @@ func startEmulator() (func(), error) {
 		return nil, err
 	}
 
-	for name, value := range map[string]string{
-		"AWS_ENDPOINT_URL": "http://" + address, "AWS_REGION": "us-east-1",
-		"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test",
-	} {
-		if err := os.Setenv(name, value); err != nil {
-			return stop, err
-		}
+	if err := os.Setenv("AWS_ENDPOINT_URL", "http://"+address); err != nil {
+		return stop, err
 	}
 
 	return stop, nil
@@ -238,7 +233,7 @@ func (b *bed) pulumi(t *testing.T, args ...string) (string, error) {
 
 	cmd := exec.CommandContext(ctx, binary, append([]string{"--non-interactive"}, args...)...)
 	cmd.Dir = project
-	cmd.Env = append(os.Environ(), "PULUMI_HOME="+project, "PULUMI_SKIP_UPDATE_CHECK=true",
+	cmd.Env = append(os.Environ(), "PULUMI_ACCESS_TOKEN=", "PULUMI_HOME="+project, "PULUMI_SKIP_UPDATE_CHECK=true",
 		"PULUMI_BACKEND_URL="+engine.BackendURL(tenant.Stack{Shard: b.bucket}, ""))
 	out, err := cmd.CombinedOutput()
 

@@ -172,13 +172,12 @@ func (c *collector) end(m apitype.StepEventMetadata) {
 	c.mutex.Lock()
 	c.ended[m.URN] = true
 
-	switch m.Op {
-	case apitype.OpDelete, apitype.OpReadDiscard:
-		delete(c.present, m.URN)
-	case apitype.OpDeleteReplaced, apitype.OpDiscardReplaced, apitype.OpRemovePendingReplace:
-	case apitype.OpSame, apitype.OpCreate, apitype.OpUpdate, apitype.OpReplace, apitype.OpCreateReplacement,
-		apitype.OpRead, apitype.OpReadReplacement, apitype.OpRefresh, apitype.OpImport, apitype.OpImportReplacement:
-		c.present[m.URN] = true
+	if present, known := leavesPresent(m.Op); known {
+		if present {
+			c.present[m.URN] = true
+		} else {
+			delete(c.present, m.URN)
+		}
 	}
 
 	if c.step == plan.StepRefresh && (m.Op == apitype.OpUpdate || m.Op == apitype.OpDelete) {
@@ -212,6 +211,22 @@ func (c *collector) differ(m apitype.StepEventMetadata) {
 		Action:     string(m.Op),
 		Properties: properties[:min(len(properties), maxProperties)],
 	})
+}
+
+// leavesPresent reports whether a resource is in the state after a step of the
+// engine. A step that only ends a replaced one tells nothing.
+func leavesPresent(op apitype.OpType) (present, known bool) {
+	switch op {
+	case apitype.OpDelete, apitype.OpReadDiscard:
+		return false, true
+	case apitype.OpDeleteReplaced, apitype.OpDiscardReplaced, apitype.OpRemovePendingReplace:
+		return false, false
+	case apitype.OpSame, apitype.OpCreate, apitype.OpUpdate, apitype.OpReplace, apitype.OpCreateReplacement,
+		apitype.OpRead, apitype.OpReadReplacement, apitype.OpRefresh, apitype.OpImport, apitype.OpImportReplacement:
+		return true, true
+	}
+
+	return false, false
 }
 
 // isChange reports whether a step of the engine stands for a change of a

@@ -84,7 +84,7 @@ func (j *job) explain(err error, col *collector, fault error) *tenant.Failure {
 
 	last := j.command.last.Load()
 	if last == nil || errors.Is(err, errProgramHangs) || errors.Is(err, ErrInterrupt) {
-		return &tenant.Failure{Kind: tenant.KindUnknown, Message: oneLine(err.Error()), Hint: hintFor(tenant.KindUnknown)}
+		return &tenant.Failure{Kind: tenant.KindUnknown, Message: oneLine(err.Error()), Hint: hints[tenant.KindUnknown]}
 	}
 
 	fallback := fmt.Sprintf("the Pulumi CLI ended with code %d", last.code)

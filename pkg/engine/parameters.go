@@ -97,8 +97,7 @@ func decodeValue(raw json.RawMessage, into any) string {
 		return "not a single JSON value"
 	}
 
-	var mismatch *json.UnmarshalTypeError
-	if errors.As(err, &mismatch) {
+	if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		where := ""
 		if mismatch.Field != "" {
 			where = mismatch.Field + " "

@@ -19,10 +19,11 @@ func BackendURL(stack tenant.Stack, region string) string {
 }
 
 func backendURL(stack tenant.Stack, region string, getenv func(string) string) string {
-	query := url.Values{}
 	if region == "" {
 		region = firstOf(getenv, "AWS_REGION", "AWS_DEFAULT_REGION")
 	}
+
+	query := url.Values{}
 
 	if region != "" {
 		query.Set("region", region)

@@ -80,7 +80,7 @@ func (j *job) run(ctx context.Context) Result {
 		if failure := j.make(ctx, c); failure != nil {
 			failure.Step = string(c.step)
 			if ctx.Err() != nil {
-				failure.Kind, failure.Hint = tenant.KindInterrupted, hintFor(tenant.KindInterrupted)
+				failure.Kind, failure.Hint = tenant.KindInterrupted, hints[tenant.KindInterrupted]
 			}
 
 			j.result.Failure = failure
@@ -159,6 +159,7 @@ func (j *job) preview(ctx context.Context) *tenant.Failure {
 	}
 
 	col := newCollector(plan.StepPreview, 0, j.notify)
+
 	failure := j.execute(ctx, col, j.program(plan.StepPreview, col), func(ctx context.Context) error {
 		_, err := j.stack.Preview(ctx,
 			optpreview.Parallel(j.order.Settings.Parallel), optpreview.SuppressProgress(), optpreview.Color(noColor),
@@ -183,6 +184,7 @@ func (j *job) refresh(ctx context.Context) *tenant.Failure {
 	}
 
 	col := newCollector(plan.StepRefresh, j.resources, j.notify)
+
 	failure := j.execute(ctx, col, nil, func(ctx context.Context) error {
 		_, err := j.stack.Refresh(ctx,
 			optrefresh.Parallel(j.order.Settings.Parallel), optrefresh.SuppressProgress(), optrefresh.Color(noColor),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"syscall"
 	"time"
@@ -47,9 +48,9 @@ func (s *supervisor) supervise(ctx context.Context) Result {
 		awaitExit(s.process.cmd.Process.Pid)
 	}()
 
-	reported := make(chan *Result, 1)
+	heard := &hearing{result: make(chan *Result, 1), end: make(chan struct{})}
 
-	go func() { reported <- s.listen() }()
+	go s.listen(heard)
 
 	if s.process.tell(s.order, startBound) {
 		s.tellLease()
@@ -59,27 +60,63 @@ func (s *supervisor) supervise(ctx context.Context) Result {
 
 	s.guide(ctx, exited)
 
-	// The child held the only other end of the pipe, so the reports end too.
-	result := <-reported
+	result := heard.soon()
 	if result == nil {
 		s.settle(ctx)
 	}
 
 	state, err := s.process.finish()
 
+	// Progress is told no more once this returns.
+	<-heard.end
+
 	return s.conclude(result, state, err)
 }
 
-// listen reads the child's reports until it ends.
-func (s *supervisor) listen() *Result {
-	lines := newLineReader(s.process.reports)
+// hearing is what comes up from the child.
+type hearing struct {
+	result chan *Result
+	// end is closed when nothing more can come.
+	end chan struct{}
+}
 
-	var result *Result
+// reportBound is how long the last report may be on its way. The pipe need not
+// end with the child: what a program started may hold it open.
+const reportBound = 2 * time.Second
+
+// soon returns the result of a child that has ended, or nil if it told none.
+func (h *hearing) soon() *Result {
+	bound := time.NewTimer(reportBound)
+	defer bound.Stop()
+
+	select {
+	case <-h.end:
+	case <-bound.C:
+	case result := <-h.result:
+		return result
+	}
+
+	select {
+	case result := <-h.result:
+		return result
+	default:
+		return nil
+	}
+}
+
+// listen reads the child's reports until their end.
+func (s *supervisor) listen(heard *hearing) {
+	defer close(heard.end)
+
+	lines := newLineReader(s.process.reports)
 
 	for {
 		var next report
 		if err := lines.next(&next); err != nil {
-			return result
+			// A child that writes nonsense must not wait for a reader for ever.
+			_, _ = io.Copy(io.Discard, s.process.reports)
+
+			return
 		}
 
 		if next.Progress != nil && s.watch.Progress != nil {
@@ -87,7 +124,11 @@ func (s *supervisor) listen() *Result {
 		}
 
 		if next.Result != nil {
-			result = next.Result
+			// A child tells one result.
+			select {
+			case heard.result <- next.Result:
+			default:
+			}
 		}
 	}
 }
@@ -268,7 +309,7 @@ func (s *supervisor) conclude(told *Result, state *os.ProcessState, lingering er
 
 // relabel says that a failure comes from the operation's early end.
 func (s *supervisor) relabel(failure *tenant.Failure) {
-	failure.Kind, failure.Hint = s.ending, hintFor(s.ending)
+	failure.Kind, failure.Hint = s.ending, hints[s.ending]
 
 	switch s.ending {
 	case tenant.KindTimeout:
@@ -284,7 +325,7 @@ func (s *supervisor) relabel(failure *tenant.Failure) {
 
 // silentEnd explains a child that ended without a result.
 func (s *supervisor) silentEnd(state *os.ProcessState) *tenant.Failure {
-	failure := &tenant.Failure{Kind: tenant.KindUnknown, Hint: hintFor(tenant.KindUnknown)}
+	failure := &tenant.Failure{Kind: tenant.KindUnknown, Hint: hints[tenant.KindUnknown]}
 
 	if complaint := s.process.complaint.text(); complaint != "" {
 		failure.Message = oneLine("the operation's process ended: " + complaint)

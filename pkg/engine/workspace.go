@@ -57,7 +57,7 @@ func (j *job) prepare(ctx context.Context) error {
 func (j *job) find(ctx context.Context) *tenant.Failure {
 	stack, err := auto.SelectStack(ctx, j.order.Operation.Stack.Name, j.workspace)
 	if err != nil {
-		return &tenant.Failure{Kind: tenant.KindUnknown, Message: oneLine(err.Error()), Hint: hintFor(tenant.KindUnknown)}
+		return &tenant.Failure{Kind: tenant.KindUnknown, Message: oneLine(err.Error()), Hint: hints[tenant.KindUnknown]}
 	}
 
 	j.stack = stack

@@ -1,0 +1,423 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lessor-dev/lessor/pkg/engine"
+	"github.com/lessor-dev/lessor/pkg/plan"
+	"github.com/lessor-dev/lessor/pkg/tenant"
+)
+
+// fake is a runner on a shell script that plays the CLI.
+type fake struct {
+	*engine.Runner
+
+	dir    string
+	script string
+}
+
+// newFake makes a script of which body is what it does for any command but
+// version. In it $DIR is a directory of the test's.
+func newFake(t *testing.T, body string, opts ...engine.Option) *fake {
+	t.Helper()
+
+	f := writeFake(t, body)
+	cfg := validConfig(f.dir)
+	cfg.Pulumi, cfg.InterruptGrace = f.script, 500*time.Millisecond
+	second := 500 * time.Millisecond
+	f.Runner = newRunner(t, cfg, append([]engine.Option{engine.WithGraces(second, second, 2*time.Second)}, opts...)...)
+
+	return f
+}
+
+func writeFake(t *testing.T, body string) *fake {
+	t.Helper()
+
+	dir := t.TempDir()
+	f := &fake{dir: dir, script: filepath.Join(dir, "fake-pulumi")}
+	text := "#!/bin/bash\nDIR=" + dir + "\nif [ \"$1\" = version ]; then echo v3.274.1; exit 0; fi\n" + body + "\n"
+	require.NoError(t, os.WriteFile(f.script, []byte(text), 0o700)) //nolint:gosec // A script is run.
+
+	return f
+}
+
+func (f *fake) operation(steps ...plan.Step) engine.Operation {
+	return engine.Operation{
+		ID: "01OP", Tenant: "acme", Steps: steps,
+		Stack:      tenant.Stack{Project: "lessor", Name: "acme", Shard: "bucket", Created: true},
+		Topologies: []engine.Topology{{Generation: 1, Tenant: "acme", Program: "plain"}},
+	}
+}
+
+func (f *fake) file(t *testing.T, name string) string {
+	t.Helper()
+
+	text, err := os.ReadFile(filepath.Join(f.dir, name))
+	require.NoError(t, err)
+
+	return string(text)
+}
+
+// awaitFile waits until the script has made a file.
+func (f *fake) awaitFile(t *testing.T, name string) {
+	t.Helper()
+
+	require.Eventually(t, func() bool {
+		_, err := os.Stat(filepath.Join(f.dir, name))
+
+		return err == nil
+	}, time.Minute, 10*time.Millisecond)
+}
+
+// requireGone demands that no process of the runner's slots lives.
+func (f *fake) requireGone(t *testing.T) {
+	t.Helper()
+
+	require.Empty(t, processesIn(t, f.dir))
+}
+
+func TestHowTheCLIIsCalled(t *testing.T) {
+	t.Parallel()
+
+	f := newFake(t, `echo "$@" >>$DIR/args; env >$DIR/env; pwd >$DIR/pwd`)
+	op := f.operation(plan.StepRefresh, plan.StepUp, plan.StepRefresh, plan.StepDestroy, plan.StepRemove)
+	op.Stack.Created = false
+
+	res := f.Run(t.Context(), 7, op, engine.Watch{})
+	require.Nil(t, res.Failure)
+	require.Equal(t, 4, res.Processes)
+	require.True(t, res.Clean)
+
+	calls := strings.Split(strings.TrimSpace(f.file(t, "args")), "\n")
+	require.Len(t, calls, 4, "a refresh is part of the step after it")
+	require.Equal(t, "--non-interactive stack init acme --secrets-provider awskms://alias/none", calls[0])
+	require.Equal(t, "--non-interactive stack rm --yes --remove-backups acme", calls[3])
+
+	for _, flag := range []string{"up --yes --skip-preview", "--refresh", "--parallel=4", "--suppress-progress", "01OP", "--stack acme", "--client="} {
+		require.Contains(t, calls[1], flag)
+	}
+
+	for _, flag := range []string{"destroy", "--refresh", "--continue-on-error", "--exec-kind=auto.local", "--stack acme"} {
+		require.Contains(t, calls[2], flag)
+	}
+
+	env := f.file(t, "env")
+	slot := filepath.Join(f.dir, "work", "w0", "slot-7")
+
+	for _, variable := range []string{
+		"PULUMI_BACKEND_URL=s3://bucket?", "PULUMI_HOME=" + slot + "/home\n", "TMPDIR=" + slot + "/tmp\n", "AWS_REGION=us-east-1",
+		"PULUMI_AUTOMATION_API=true", "PULUMI_FALLBACK_TO_STATE_SECRETS_MANAGER=true", "PULUMI_SKIP_UPDATE_CHECK=true",
+		"PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION=true", "PULUMI_DIY_BACKEND_DISABLE_CHECKPOINT_BACKUPS=true", "PATH=", "HOME=",
+	} {
+		require.Contains(t, env, variable)
+	}
+
+	for _, name := range []string{"PASSPHRASE", "LESSOR_", "PULUMI_ACCESS_TOKEN", "SOME_OTHER_SECRET"} {
+		require.NotContains(t, env, name)
+	}
+
+	require.Equal(t, slot+"/work\n", f.file(t, "pwd"))
+}
+
+func TestEndingAStubbornCLI(t *testing.T) {
+	t.Parallel()
+
+	cases := []struct {
+		name   string
+		script string
+		clean  bool
+		took   time.Duration
+	}{
+		{name: "ends at the first signal", script: `trap 'exit 1' INT; touch $DIR/up; while :; do sleep 0.05; done`, clean: true},
+		{name: "ends at the second signal", script: `n=0; trap 'n=$((n+1)); [ $n = 2 ] && exit 8' INT; touch $DIR/up; while :; do sleep 0.05; done`},
+		{name: "dies of the signal", script: `touch $DIR/up; exec sleep 1000`},
+		{name: "ignores every signal", script: `trap '' INT TERM; touch $DIR/up; while :; do sleep 0.05; done`},
+		{name: "has a plugin that ignores signals", script: `set -m; (trap '' INT TERM HUP; exec sleep 1000) & touch $DIR/up; exec sleep 1000`},
+	}
+
+	for _, test := range cases {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+
+			f := newFake(t, test.script)
+			ctx, cancel := context.WithCancelCause(t.Context())
+
+			go func() {
+				f.awaitFile(t, "up")
+				cancel(engine.ErrInterrupt)
+			}()
+
+			res := f.Run(ctx, 0, f.operation(plan.StepDestroy), engine.Watch{})
+			require.NotNil(t, res.Failure)
+			require.Equal(t, tenant.KindInterrupted, res.Failure.Kind)
+			require.Equal(t, "destroy", res.Failure.Step)
+			require.Equal(t, test.clean, res.Clean)
+			f.requireGone(t)
+		})
+	}
+}
+
+func TestPluginsEndWithTheirOperation(t *testing.T) {
+	t.Parallel()
+
+	// In a group of its own, as plugins are, and with all signals ignored.
+	f := newFake(t, `set -m; (trap '' INT TERM HUP; exec sleep 1000) & echo $! >$DIR/plugin; exit 0`)
+	res := f.Run(t.Context(), 0, f.operation(plan.StepDestroy), engine.Watch{})
+	require.Nil(t, res.Failure)
+	require.True(t, res.Clean)
+	require.NotEmpty(t, f.file(t, "plugin"))
+	f.requireGone(t)
+}
+
+func TestALostLeaseKillsAtOnce(t *testing.T) {
+	t.Parallel()
+
+	f := newFake(t, `trap 'touch $DIR/interrupted; exit 1' INT; touch $DIR/up; while :; do sleep 0.05; done`)
+	ctx, cancel := context.WithCancelCause(t.Context())
+
+	go func() {
+		f.awaitFile(t, "up")
+		cancel(errors.Join(engine.ErrLeaseLost, io.ErrUnexpectedEOF))
+	}()
+
+	res := f.Run(ctx, 0, f.operation(plan.StepDestroy), engine.Watch{})
+	require.NotNil(t, res.Failure)
+	require.Equal(t, tenant.KindLeaseLost, res.Failure.Kind)
+	require.False(t, res.Clean)
+	require.NoFileExists(t, filepath.Join(f.dir, "interrupted"))
+	f.requireGone(t)
+}
+
+func TestTheDeadlineInterruptsFirst(t *testing.T) {
+	t.Parallel()
+
+	f := newFake(t, `trap 'touch $DIR/interrupted; exit 1' INT; touch $DIR/up; while :; do sleep 0.05; done`)
+	op := f.operation(plan.StepDestroy)
+	op.Deadline = time.Now().Add(2 * time.Second)
+
+	res := f.Run(t.Context(), 0, op, engine.Watch{})
+	require.NotNil(t, res.Failure)
+	require.Equal(t, tenant.KindTimeout, res.Failure.Kind)
+	require.Contains(t, res.Failure.Message, "did not end in time")
+	require.FileExists(t, filepath.Join(f.dir, "interrupted"))
+	f.requireGone(t)
+}
+
+func TestASecretOfTheCLIStaysInside(t *testing.T) {
+	t.Parallel()
+
+	f := newFake(t, `echo "password=`+secretValue+`"; echo "`+secretValue+`" >&2; echo 'error: password: "`+secretValue+`" is wrong' >&2; exit 255`)
+	res := f.Run(t.Context(), 0, f.operation(plan.StepDestroy), engine.Watch{})
+	require.NotNil(t, res.Failure)
+	require.Equal(t, `password: [secret] is wrong`, res.Failure.Message)
+	requireNoSecret(t, res)
+}
+
+// TestAChildThatEndsInSilence replaces the child by commands that fail.
+func TestAChildThatEndsInSilence(t *testing.T) {
+	t.Parallel()
+
+	cases := []struct{ name, script, message string }{
+		{name: "exits", script: `exit 3`, message: "ended without a result"},
+		{name: "is killed", script: `kill -9 $$`, message: "ended by signal: killed"},
+		{name: "panics", script: `echo noise >&2; echo 'panic: boom' >&2; echo 'goroutine 1 [running]:' >&2; exit 2`, message: "panic: boom"},
+		{name: "talks nonsense", script: `echo '{"result": 5}'; echo '{"progress"'; echo '[1]'`, message: "ended without a result"},
+		{name: "talks without end", script: `head -c 10000000 /dev/zero | tr '\0' x; echo`, message: "ended without a result"},
+		{name: "leaves a process", script: `set -m; sleep 1000 & exit 1`, message: "ended without a result"},
+	}
+
+	for _, test := range cases {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+
+			f := newFake(t, "exit 0", engine.WithCommand("/bin/bash", "-c", test.script))
+			res := f.Run(t.Context(), 0, f.operation(plan.StepDestroy), engine.Watch{})
+			require.NotNil(t, res.Failure)
+			require.Equal(t, tenant.KindUnknown, res.Failure.Kind)
+			require.Contains(t, res.Failure.Message, test.message)
+			require.NotContains(t, res.Failure.Message, "goroutine")
+			require.False(t, res.Clean)
+			require.True(t, res.StackCreated)
+			require.Equal(t, -1, res.Resources)
+			f.requireGone(t)
+		})
+	}
+}
+
+func TestAChildThatCannotStart(t *testing.T) {
+	t.Parallel()
+
+	f := newFake(t, "exit 0", engine.WithCommand("/does/not/exist"))
+	res := f.Run(t.Context(), 0, f.operation(plan.StepDestroy), engine.Watch{})
+	require.NotNil(t, res.Failure)
+	require.Equal(t, tenant.KindTransient, res.Failure.Kind)
+	require.True(t, res.Clean)
+}
+
+// orphan is a child without a Runner, as if its worker were dead or frozen.
+type orphan struct {
+	*fake
+
+	cmd   *exec.Cmd
+	stdin *os.File
+}
+
+func startOrphan(t *testing.T, script string, grace time.Duration) *orphan {
+	t.Helper()
+
+	self, err := os.Executable()
+	require.NoError(t, err)
+
+	reader, writer, err := os.Pipe()
+	require.NoError(t, err)
+
+	o := &orphan{fake: writeFake(t, script), stdin: writer}
+	work := filepath.Join(o.dir, "slot")
+	require.NoError(t, os.Mkdir(work, 0o700))
+
+	o.cmd = exec.Command(self, "operation")
+	o.cmd.Stdin = reader
+	o.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	require.NoError(t, o.cmd.Start())
+	require.NoError(t, reader.Close())
+	t.Cleanup(func() { _ = writer.Close() })
+
+	o.tell(t, engine.Order(o.operation(plan.StepDestroy), o.script, work, grace))
+
+	return o
+}
+
+func (o *orphan) tell(t *testing.T, line any) {
+	t.Helper()
+
+	require.NoError(t, json.NewEncoder(o.stdin).Encode(line))
+}
+
+const (
+	politeScript   = `trap 'touch $DIR/interrupted; exit 1' INT; touch $DIR/up; while :; do sleep 0.05; done`
+	stubbornScript = `trap 'touch $DIR/interrupted' INT; touch $DIR/up; while :; do sleep 0.05; done`
+)
+
+func TestADeadWorkerInterruptsItsOperations(t *testing.T) {
+	t.Parallel()
+
+	o := startOrphan(t, politeScript, time.Minute)
+	o.tell(t, engine.LeaseLine(time.Minute))
+	o.awaitFile(t, "up")
+	require.NoError(t, o.stdin.Close())
+	require.NoError(t, o.cmd.Wait(), "the child ends by itself")
+	require.FileExists(t, filepath.Join(o.dir, "interrupted"))
+	o.requireGone(t)
+}
+
+func TestAnOperationEndsWithItsLease(t *testing.T) {
+	t.Parallel()
+
+	for name, dead := range map[string]bool{"dead worker": true, "frozen worker": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			o := startOrphan(t, stubbornScript, time.Minute)
+			o.tell(t, engine.LeaseLine(time.Minute))
+			o.awaitFile(t, "up")
+			o.tell(t, engine.LeaseLine(2*time.Second))
+
+			began := time.Now()
+
+			if dead {
+				require.NoError(t, o.stdin.Close())
+				o.awaitFile(t, "interrupted")
+			}
+
+			err := o.cmd.Wait()
+			require.ErrorContains(t, err, "signal: killed")
+			require.Greater(t, time.Since(began), 1500*time.Millisecond)
+			o.requireGone(t)
+		})
+	}
+}
+
+func TestADeadWorkerWithoutALease(t *testing.T) {
+	t.Parallel()
+
+	o := startOrphan(t, `trap '' INT; touch $DIR/up; while :; do sleep 0.05; done`, 300*time.Millisecond)
+	o.awaitFile(t, "up")
+	require.NoError(t, o.stdin.Close())
+	_ = o.cmd.Wait()
+	o.requireGone(t)
+}
+
+func TestAChildObeysKill(t *testing.T) {
+	t.Parallel()
+
+	o := startOrphan(t, stubbornScript, time.Minute)
+	o.awaitFile(t, "up")
+	o.tell(t, engine.KillLine())
+	require.ErrorContains(t, o.cmd.Wait(), "signal: killed")
+	o.requireGone(t)
+}
+
+func TestAChildWithoutAnOrder(t *testing.T) {
+	t.Parallel()
+
+	require.NotZero(t, engine.Child(t.Context(), nil, strings.NewReader("nonsense\n"), io.Discard))
+}
+
+// TestAChildInProcess runs operations that end before any process is started.
+func TestAChildInProcess(t *testing.T) {
+	t.Parallel()
+
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+
+	cases := []struct {
+		name    string
+		ctx     context.Context
+		op      engine.Operation
+		kind    tenant.Kind
+		message string
+	}{
+		{name: "cancelled", ctx: cancelled, op: (&fake{}).operation(plan.StepUp), kind: tenant.KindInterrupted, message: "before the step"},
+		{name: "no stack", ctx: t.Context(), op: engine.Operation{Steps: []plan.Step{plan.StepUp}}, kind: tenant.KindUnknown, message: "names no stack"},
+		{name: "unknown step", ctx: t.Context(), op: (&fake{}).operation("dance"), kind: tenant.KindInvalid, message: "unknown step dance"},
+	}
+
+	for _, test := range cases {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+
+			line, err := json.Marshal(engine.Order(test.op, "/none", t.TempDir(), time.Second))
+			require.NoError(t, err)
+
+			// Its stdin stays open, as that of a child does.
+			stdin, keep := io.Pipe()
+			defer keep.Close()
+
+			go func() { _, _ = fmt.Fprintf(keep, "%s\n", line) }()
+
+			var out strings.Builder
+
+			require.Zero(t, engine.Child(test.ctx, nil, stdin, &out))
+
+			var told struct{ Result engine.Result }
+			require.NoError(t, json.Unmarshal([]byte(out.String()), &told))
+			require.NotNil(t, told.Result.Failure)
+			require.Equal(t, test.kind, told.Result.Failure.Kind)
+			require.Contains(t, told.Result.Failure.Message, test.message)
+			require.Zero(t, told.Result.Processes)
+		})
+	}
+}
