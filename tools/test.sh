@@ -41,11 +41,11 @@ heavy=$(comm -12 <(sort <<<"$all") <(echo "$heavy"))
 
 status=0
 if [ -n "$light" ]; then
-	xargs go test "${flags[@]}" ${race[@]+"${race[@]}"} <<<"$light" || status=$?
+	xargs go test "${flags[@]}" ${race[@]+"${race[@]}"} <<<"$light" || status=1
 fi
 
 if [ -n "$heavy" ]; then
-	xargs go test "${flags[@]}" ${heavy_flags[@]+"${heavy_flags[@]}"} <<<"$heavy" || status=$?
+	xargs go test "${flags[@]}" ${heavy_flags[@]+"${heavy_flags[@]}"} <<<"$heavy" || status=1
 fi
 
 exit "$status"
