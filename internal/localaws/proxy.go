@@ -48,7 +48,8 @@ func newProxy(emulator *url.URL, cloud http.Handler, intercept func(http.Handler
 			// repeat the host that the client asked.
 			r.Out.Host = r.In.Host
 		},
-		Transport: transport,
+		Transport:      transport,
+		ModifyResponse: withoutDeleteMarkers,
 		// A client that went away is no news, and the others see a 502.
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
 			http.Error(w, "the emulator does not answer: "+err.Error(), http.StatusBadGateway)

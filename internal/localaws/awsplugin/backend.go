@@ -46,7 +46,9 @@ func (b *backend) create(ctx context.Context, t *resourceType, inputs resource.P
 	err := b.retry(ctx, func() error {
 		var err error
 
-		made, err = b.cloud.Create(ctx, cloudsim.Creation{Type: t.token, Region: b.settings.region, Inputs: values, Tags: own})
+		made, err = b.cloud.Create(ctx, cloudsim.Creation{
+			Type: t.token, Region: b.settings.region, Inputs: values, Tags: own, Claim: t.data != nil,
+		})
 
 		return err
 	}, throttled)
@@ -83,7 +85,7 @@ func (b *backend) createData(
 	}
 
 	made, err = b.cloud.Change(ctx, cloudsim.Change{
-		Type: t.token, Region: b.settings.region, ID: made.ID, NewID: id, Outputs: outputs,
+		Type: t.token, Region: b.settings.region, ID: made.ID, Completes: true, NewID: id, Outputs: outputs,
 	})
 	if err != nil {
 		return made, fmt.Errorf("noting what the emulator made: %w", err)

@@ -38,31 +38,30 @@ func keyData() *dataPlane {
 }
 
 func aliasData() *dataPlane {
-	create := func(ctx context.Context, c *clients, p part) error {
+	remove := func(ctx context.Context, c *clients, p part) error {
+		_, err := c.kms.DeleteAlias(ctx, &kms.DeleteAliasInput{AliasName: aws.String(p.inputs.text("name"))})
+
+		return err //nolint:wrapcheck // explained by the caller
+	}
+	// The emulator has no UpdateAlias, and an alias that the simulator does
+	// not know is a left-over.
+	point := func(ctx context.Context, c *clients, p part) error {
+		if err := remove(ctx, c, p); err != nil && !absent(err) {
+			return err
+		}
+
 		_, err := c.kms.CreateAlias(ctx, &kms.CreateAliasInput{
 			AliasName: aws.String(p.inputs.text("name")), TargetKeyId: aws.String(p.inputs.text("targetKeyId")),
 		})
 
 		return err //nolint:wrapcheck // explained by the caller
 	}
-	remove := func(ctx context.Context, c *clients, p part) error {
-		_, err := c.kms.DeleteAlias(ctx, &kms.DeleteAliasInput{AliasName: &p.id})
-
-		return err //nolint:wrapcheck // explained by the caller
-	}
 
 	return &dataPlane{
 		create: func(ctx context.Context, c *clients, p part) (string, map[string]any, error) {
-			return "", nil, create(ctx, c, p)
+			return "", nil, point(ctx, c, p)
 		},
-		// The emulator has no UpdateAlias.
-		update: func(ctx context.Context, c *clients, p part) error {
-			if err := remove(ctx, c, p); err != nil && !absent(err) {
-				return err
-			}
-
-			return create(ctx, c, p)
-		},
+		update: point,
 		remove: remove,
 	}
 }

@@ -15,6 +15,9 @@ const (
 	defaultMaxResources = 200_000
 	defaultMaxEntries   = 500_000
 	defaultMaxFaults    = 1000
+	// claimPatience is how long a name is kept for a resource that is being
+	// made in the emulator. Who made it may have died.
+	claimPatience = 10 * time.Second
 )
 
 // Options configure a Cloud. The zero value is usable.
@@ -104,10 +107,16 @@ func (c *Cloud) create(req Creation, faultID string) (Resource, *Error) {
 	}
 
 	err := c.admit(r)
-	c.record(OperationCreate, r, err, faultID, false)
+	if err != nil || !req.Claim {
+		c.record(OperationCreate, r, err, faultID, false)
+	}
 
 	if err != nil {
 		return Resource{}, err
+	}
+
+	if req.Claim {
+		r.claimEnds = c.now().Add(claimPatience)
 	}
 
 	c.pass(r, StateCreating)
@@ -191,6 +200,12 @@ func (c *Cloud) claim(k kind, r *Resource) *Error {
 	}
 
 	for _, other := range c.resources[r.Type] {
+		if other.claim() && !other.claimEnds.After(c.now()) {
+			c.drop(other)
+
+			continue
+		}
+
 		if other.Text(k.name) == name && (k.global || other.Region == r.Region) &&
 			(k.scope == "" || other.Text(k.scope) == r.Text(k.scope)) {
 			return k.taken(r)
@@ -210,6 +225,10 @@ func (c *Cloud) get(typ, region, id string) (Resource, *Error) {
 	r, err := c.lookUp(typ, region, id)
 	if err != nil {
 		return Resource{}, err
+	}
+
+	if r.claim() {
+		return Resource{}, c.kinds[typ].missing(id)
 	}
 
 	return r.clone(), nil
@@ -256,7 +275,12 @@ func (c *Cloud) change(req Change, faultID string) (Resource, *Error) {
 		maps.Copy(changed.Outputs, req.Outputs)
 	}
 
-	c.record(OperationUpdate, &changed, err, faultID, req.Behind)
+	op := OperationUpdate
+	if req.Completes {
+		op = OperationCreate
+	}
+
+	c.record(op, &changed, err, faultID, req.Behind)
 
 	if err != nil {
 		return Resource{}, err
@@ -281,6 +305,10 @@ func changedBy(r *Resource, req Change) Resource {
 
 	if req.Tags != nil {
 		changed.Tags = maps.Clone(req.Tags)
+	}
+
+	if req.Completes {
+		changed.claimEnds = time.Time{}
 	}
 
 	if req.NewID != "" {
@@ -315,7 +343,9 @@ func (c *Cloud) remove(req Removal, faultID string) *Error {
 		err = k.blocked(c, r, arguments)
 	}
 
-	c.record(OperationDelete, r, err, faultID, req.Behind)
+	if !r.claim() {
+		c.record(OperationDelete, r, err, faultID, req.Behind)
+	}
 
 	if err != nil {
 		return err
@@ -390,7 +420,7 @@ func (c *Cloud) refuse(op Operation, r *Resource, err *Error, faultID string) {
 }
 
 // strike asks the script about a request.
-func (c *Cloud) strike(op Operation, typ, region, id, tenant string) *Fault {
+func (c *Cloud) strike(op Operation, typ, region, id, tenant string, when moment) *Fault {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
@@ -398,7 +428,7 @@ func (c *Cloud) strike(op Operation, typ, region, id, tenant string) *Fault {
 		tenant = r.Tenant()
 	}
 
-	if f := c.script.strike(op, typ, tenant); f != nil {
+	if f := c.script.strike(op, typ, tenant, when); f != nil {
 		struck := *f
 
 		return &struck

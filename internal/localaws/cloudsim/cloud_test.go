@@ -101,25 +101,101 @@ func TestComputedProperties(t *testing.T) {
 	require.Equal(t, db.Outputs, again.Outputs, "an update keeps the endpoint and the secret")
 }
 
-func TestIDOfTheEmulatorReplacesTheProvisionalOne(t *testing.T) {
+// complete turns a claim to a queue into a queue.
+func (a *account) complete(claimed cloudsim.Resource) (cloudsim.Resource, error) {
+	return a.Change(a.t.Context(), cloudsim.Change{
+		Type: claimed.Type, Region: region, ID: claimed.ID, Completes: true, NewID: "http://queue/acme", Outputs: props{"arn": "arn:acme"},
+	})
+}
+
+func (a *account) claim() (cloudsim.Resource, error) {
+	return a.Create(a.t.Context(), cloudsim.Creation{
+		Type: cloudsim.TypeQueue, Region: region, Inputs: props{"name": "acme"}, Claim: true, Tags: map[string]string{cloudsim.TagTenant: "acme"},
+	})
+}
+
+func TestClaimBecomesAResource(t *testing.T) {
 	t.Parallel()
 
 	a := newAccount(t, instant())
-	queue := a.must(cloudsim.TypeQueue, props{"name": "acme"})
 
-	changed, err := a.Change(t.Context(), cloudsim.Change{
-		Type: queue.Type, Region: region, ID: queue.ID, NewID: "http://queue/acme", Outputs: props{"arn": "arn:acme"},
-	})
+	claimed, err := a.claim()
 	require.NoError(t, err)
-	require.Equal(t, "http://queue/acme", changed.ID)
 
-	_, err = a.Get(t.Context(), queue.Type, region, "acme")
-	require.True(t, cloudsim.IsNotFound(err))
+	_, err = a.create(cloudsim.TypeQueue, props{"name": "acme"})
+	refused(t, err, "QueueAlreadyExists", "")
+
+	_, err = a.Get(t.Context(), claimed.Type, region, claimed.ID)
+	require.True(t, cloudsim.IsNotFound(err), "it does not exist yet")
+
+	none, err := a.OfTenant(t.Context(), "acme")
+	require.NoError(t, err)
+	require.Empty(t, none)
+
+	made, err := a.complete(claimed)
+	require.NoError(t, err)
+	require.Equal(t, "http://queue/acme", made.ID)
 
 	_, err = a.create(cloudsim.TypeQueue, props{"name": "acme"})
 	refused(t, err, "QueueAlreadyExists", "")
 
 	a.must(cloudsim.TypeQueue, props{"name": "other", "redrivePolicy": `{"deadLetterTargetArn":"arn:acme","maxReceiveCount":3}`})
+
+	entries, err := a.Log(t.Context(), 0)
+	require.NoError(t, err)
+
+	var creations []string
+
+	for _, e := range entries {
+		if e.Code == "" {
+			creations = append(creations, string(e.Operation)+" "+e.ID)
+		}
+	}
+
+	require.Equal(t, []string{"create http://queue/acme", "create other"}, creations)
+}
+
+func TestClaimOfTheDeadIsVoid(t *testing.T) {
+	t.Parallel()
+
+	clk := &clock{now: time.Unix(1_700_000_000, 0)}
+	a := newAccount(t, cloudsim.Options{Now: clk.Now})
+
+	_, err := a.claim()
+	require.NoError(t, err)
+
+	clk.advance(9 * time.Second)
+
+	_, err = a.claim()
+	refused(t, err, "QueueAlreadyExists", "")
+
+	clk.advance(time.Second)
+
+	_, err = a.claim()
+	require.NoError(t, err)
+}
+
+func TestFaultsOfAClaim(t *testing.T) {
+	t.Parallel()
+
+	a := newAccount(t, instant())
+
+	for _, effect := range []cloudsim.Effect{cloudsim.EffectThrottle, cloudsim.EffectCrash} {
+		_, err := a.SetFault(t.Context(), cloudsim.Fault{Effect: effect, Operation: cloudsim.OperationCreate, Tenant: "acme"})
+		require.NoError(t, err)
+	}
+
+	_, err := a.claim()
+	refused(t, err, "RequestLimitExceeded", "")
+
+	claimed, err := a.claim()
+	require.NoError(t, err, "a crash after the fact does not strike the claim")
+
+	_, err = a.complete(claimed)
+	refused(t, err, cloudsim.CodeCrash, "")
+
+	_, err = a.Get(t.Context(), cloudsim.TypeQueue, region, "http://queue/acme")
+	require.NoError(t, err, "the queue exists")
 }
 
 func TestListAndLogByTag(t *testing.T) {

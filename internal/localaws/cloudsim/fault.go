@@ -145,8 +145,23 @@ func (s *script) add(f Fault) (Fault, error) {
 	return f, nil
 }
 
-func (s *script) strike(op Operation, typ, tenant string) *Fault {
+// moment says which faults can strike a request. The creation of a resource
+// with data is two requests: faults before the fact strike the first, those
+// after it the second.
+type moment int
+
+const (
+	anytime moment = iota
+	beforeTheFact
+	afterTheFact
+)
+
+func (s *script) strike(op Operation, typ, tenant string, when moment) *Fault {
 	for _, f := range s.faults {
+		if when == beforeTheFact && f.afterwards() || when == afterTheFact && !f.afterwards() {
+			continue
+		}
+
 		if f.strikes(op, typ, tenant) {
 			return f
 		}

@@ -40,7 +40,12 @@ type Resource struct {
 
 	// settlesAt is when a state that passes by itself ends.
 	settlesAt time.Time
+	// claimEnds is set while the resource is only a claim to its name.
+	claimEnds time.Time
 }
+
+// claim reports whether the resource does not exist yet.
+func (r *Resource) claim() bool { return !r.claimEnds.IsZero() }
 
 // Tenant is the tenant that the resource is tagged with, or "".
 func (r *Resource) Tenant() string { return r.Tags[TagTenant] }
@@ -138,6 +143,10 @@ type Creation struct {
 	Inputs  map[string]any    `json:"inputs,omitempty"`
 	Outputs map[string]any    `json:"outputs,omitempty"`
 	Tags    map[string]string `json:"tags,omitempty"`
+	// Claim takes the name and asks the rules, for a resource that has data in
+	// the emulator. It exists once a Change completes it; a claim that nobody
+	// completes is void after a while.
+	Claim bool `json:"claim,omitempty"`
 }
 
 // Change replaces the inputs of a resource and its tags where they are not
@@ -149,9 +158,10 @@ type Change struct {
 	Inputs  map[string]any    `json:"inputs,omitempty"`
 	Outputs map[string]any    `json:"outputs,omitempty"`
 	Tags    map[string]string `json:"tags,omitempty"`
-	// NewID is the id that the emulator chose, for a resource that has data
-	// there: its name is claimed here before it is made there.
-	NewID string `json:"newId,omitempty"`
+	// Completes turns a claim into a resource, and NewID is the id that the
+	// emulator chose for it, if it did.
+	Completes bool   `json:"completes,omitempty"`
+	NewID     string `json:"newId,omitempty"`
 	// Behind makes the change behind everybody's back: no rule is asked and
 	// no fault strikes. It is how tests make drift.
 	Behind bool `json:"behind,omitempty"`
@@ -182,7 +192,7 @@ func (f Filter) matches(r *Resource) bool {
 		return false
 	}
 
-	if r.State == StatePendingDeletion && !f.PendingDeletion {
+	if r.claim() || r.State == StatePendingDeletion && !f.PendingDeletion {
 		return false
 	}
 

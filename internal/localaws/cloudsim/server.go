@@ -66,7 +66,12 @@ func (c *Cloud) serveCreate(w http.ResponseWriter, r *http.Request) {
 	}
 
 	subject := &Resource{Type: req.Type, Region: req.Region, Tags: req.Tags}
-	c.serve(w, r, OperationCreate, subject, func(fault string) (any, *Error) {
+	when := anytime
+	if req.Claim {
+		when = beforeTheFact
+	}
+
+	c.serve(w, r, OperationCreate, subject, when, func(fault string) (any, *Error) {
 		return c.create(req, fault)
 	})
 }
@@ -85,7 +90,12 @@ func (c *Cloud) serveChange(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	c.serve(w, r, OperationUpdate, &Resource{Type: req.Type, Region: req.Region, ID: req.ID}, work)
+	op, when := OperationUpdate, anytime
+	if req.Completes {
+		op, when = OperationCreate, afterTheFact
+	}
+
+	c.serve(w, r, op, &Resource{Type: req.Type, Region: req.Region, ID: req.ID}, when, work)
 }
 
 func (c *Cloud) serveRemove(w http.ResponseWriter, r *http.Request) {
@@ -102,20 +112,22 @@ func (c *Cloud) serveRemove(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	c.serve(w, r, OperationDelete, &Resource{Type: req.Type, Region: req.Region, ID: req.ID}, work)
+	c.serve(w, r, OperationDelete, &Resource{Type: req.Type, Region: req.Region, ID: req.ID}, anytime, work)
 }
 
 func (c *Cloud) serveGet(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	subject := &Resource{Type: q.Get("type"), Region: q.Get("region"), ID: q.Get("id")}
-	c.serve(w, r, OperationRead, subject, func(string) (any, *Error) {
+	c.serve(w, r, OperationRead, subject, anytime, func(string) (any, *Error) {
 		return c.get(subject.Type, subject.Region, subject.ID)
 	})
 }
 
 // serve does the work as the script of faults allows.
-func (c *Cloud) serve(w http.ResponseWriter, r *http.Request, op Operation, subject *Resource, work func(fault string) (any, *Error)) {
-	fault := c.strike(op, subject.Type, subject.Region, subject.ID, subject.Tenant())
+func (c *Cloud) serve(
+	w http.ResponseWriter, r *http.Request, op Operation, subject *Resource, when moment, work func(fault string) (any, *Error),
+) {
+	fault := c.strike(op, subject.Type, subject.Region, subject.ID, subject.Tenant(), when)
 	if fault == nil {
 		answer(w, work)
 
