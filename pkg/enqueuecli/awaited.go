@@ -87,12 +87,14 @@ func (w *awaited) accept(rec tenant.Record) bool {
 
 // stage is how far the work on a message is, for people.
 type stage struct {
-	// text changes only when something happened.
+	// text and detail change only when something happened.
 	text string
-	// countdown is appended to text where it is drawn again and again.
+	// countdown follows text and changes all the time.
 	countdown string
-	done      int
-	planned   int
+	// detail comes last, where a narrow terminal may cut it off.
+	detail  string
+	done    int
+	planned int
 }
 
 func (w *awaited) stage(now time.Time) stage {
@@ -115,10 +117,14 @@ func (w *awaited) stage(now time.Time) stage {
 }
 
 func backoffStage(rec tenant.Record, now time.Time) stage {
-	text := "waiting to try again"
-	if rec.Last != nil && rec.Last.Failure != nil {
-		text = fmt.Sprintf("attempt %d failed (%s), waiting to try again", rec.Attempts, rec.Last.Failure.Error())
+	s := stage{
+		text:      fmt.Sprintf("attempt %d failed, next try", rec.Attempts),
+		countdown: " in " + elapsed(rec.NotBefore.Sub(now)),
 	}
 
-	return stage{text: text, countdown: " in " + elapsed(rec.NotBefore.Sub(now))}
+	if rec.Last != nil && rec.Last.Failure != nil {
+		s.detail = " (" + rec.Last.Failure.Error() + ")"
+	}
+
+	return s
 }

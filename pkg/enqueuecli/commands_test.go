@@ -296,7 +296,7 @@ func TestFailures(t *testing.T) {
 			name: "clock behind", code: 5, args: suspend,
 			world: with(withAcme, func(w *world) { w.fold(at(tenant.EventSuspended, noon().Add(time.Hour), nil)) }),
 		},
-		{name: "order that is none", code: 2, args: append(suspend, "--event-order", "alphabet"), world: withAcme},
+		{name: "order that is none", code: 2, args: []string{"suspend", "acme", "--event-order", "alphabet"}, world: withAcme},
 		{name: "unknown command", code: 2, args: []string{"provison"}},
 		{name: "unknown sub-command", code: 2, args: []string{"dlq", "drain"}},
 		{name: "unknown topic", code: 2, args: []string{"help", "exit-code"}},

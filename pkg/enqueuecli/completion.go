@@ -75,7 +75,7 @@ func (a *app) completeTenants(cmd *cobra.Command, args []string, prefix string) 
 	ctx, cancel := context.WithTimeout(parent, completionTimeout)
 	defer cancel()
 
-	table, err := a.connect.Rows(ctx, a.settings())
+	table, err := a.rows(ctx)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

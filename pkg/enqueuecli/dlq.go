@@ -71,7 +71,7 @@ func (a *app) dlqListCommand() *cobra.Command {
 		Args:              noArguments,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: a.action(func(ctx context.Context, _ []string) error {
-			port, err := a.connect.DeadLetters(ctx, a.settings())
+			port, err := a.deadLetters(ctx)
 			if err != nil {
 				return err
 			}
@@ -101,7 +101,7 @@ func (a *app) printDeadLetters(letters []deadLetter) error {
 	}
 
 	if len(views) == 0 {
-		a.talk("there are no dead letters")
+		a.talkf("there are no dead letters")
 
 		return nil
 	}
@@ -136,7 +136,7 @@ func (a *app) dlqShowCommand() *cobra.Command {
 		Args:              exactly("the message's id", 1),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: a.action(func(ctx context.Context, args []string) error {
-			port, err := a.connect.DeadLetters(ctx, a.settings())
+			port, err := a.deadLetters(ctx)
 			if err != nil {
 				return err
 			}

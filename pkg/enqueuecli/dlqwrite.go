@@ -24,7 +24,7 @@ back here.`,
 				return usageError("usage: enqueue dlq redrive ID..., or enqueue dlq redrive --all", "name messages or give --all, one of the two")
 			}
 
-			port, err := a.connect.DeadLetters(ctx, a.settings())
+			port, err := a.deadLetters(ctx)
 			if err != nil {
 				return err
 			}
@@ -53,7 +53,7 @@ back here.`,
 
 // showRedrive prints what a redrive would send.
 func (a *app) showRedrive(ctx context.Context, port deadLetters, ids []string) error {
-	a.talk("dry run: nothing is sent")
+	a.talkf("dry run: nothing is sent")
 
 	var letters []deadLetter
 
@@ -99,7 +99,7 @@ func (a *app) dlqDropCommand() *cobra.Command {
 					"dropping messages needs to be confirmed: they are gone for good")
 			}
 
-			port, err := a.connect.DeadLetters(ctx, a.settings())
+			port, err := a.deadLetters(ctx)
 			if err != nil {
 				return err
 			}
@@ -126,7 +126,7 @@ func (a *app) dlqDropCommand() *cobra.Command {
 }
 
 func (a *app) showDrop(ctx context.Context, port deadLetters, ids []string) error {
-	a.talk("dry run: nothing is dropped")
+	a.talkf("dry run: nothing is dropped")
 
 	for _, id := range ids {
 		if _, err := port.Show(ctx, id); err != nil {
@@ -155,7 +155,7 @@ func (a *app) printDone(what string, ids []string, dryRun bool) error {
 	}
 
 	if len(ids) == 0 {
-		a.talk("no message was %s", what)
+		a.talkf("no message was %s", what)
 	}
 
 	return nil

@@ -54,7 +54,7 @@ func (e *exitError) Unwrap() error { return e.err }
 
 // fail makes an exitError from a message.
 func fail(code int, hint, format string, args ...any) error {
-	return &exitError{code: code, err: fmt.Errorf(format, args...), hint: hint}
+	return &exitError{code: code, err: fmt.Errorf(format, args...), hint: hint} //nolint:err113 // the code is what callers look at
 }
 
 // usageError is a wrong command line.

@@ -2,7 +2,6 @@ package enqueuecli
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 )
@@ -65,7 +64,7 @@ func (a *app) unpauseCommand() *cobra.Command {
 }
 
 func (a *app) setPaused(ctx context.Context, want pauseResult) error {
-	port, err := a.connect.Fleet(ctx, a.settings())
+	port, err := a.fleet(ctx)
 	if err != nil {
 		return err
 	}
@@ -75,7 +74,7 @@ func (a *app) setPaused(ctx context.Context, want pauseResult) error {
 
 	switch {
 	case want.DryRun:
-		a.talk("dry run: nothing is written")
+		a.talkf("dry run: nothing is written")
 	case want.Paused:
 		err = port.Pause(ctx, want.Reason)
 	default:
@@ -83,7 +82,7 @@ func (a *app) setPaused(ctx context.Context, want pauseResult) error {
 	}
 
 	if err != nil {
-		return fmt.Errorf("the table of tenants is not reachable: writing the state of the fleet: %w", err)
+		return tableError("writing the state of the fleet", err)
 	}
 
 	switch {

@@ -55,11 +55,11 @@ func (a *app) hold(ctx context.Context, name, reason string, dryRun bool) error 
 	}
 
 	if rec.Lease.Owner != "" {
-		a.talk("an operation of %s runs: it goes on to its end, and none starts after it", rec.ID)
+		a.talkf("an operation of %s runs: it goes on to its end, and none starts after it", rec.ID)
 	}
 
 	if dryRun {
-		a.talk("dry run: nothing is held")
+		a.talkf("dry run: nothing is held")
 	} else if err := table.SetHold(ctx, rec.ID, reason); err != nil {
 		return fmt.Errorf("holding %s: %w", rec.ID, err)
 	}
@@ -109,13 +109,13 @@ func (a *app) unhold(ctx context.Context, flags sendFlags, name string) error {
 	}
 
 	if rec.Hold == "" {
-		a.talk("%s was not on hold: workers are told once more", rec.ID)
+		a.talkf("%s was not on hold: workers are told once more", rec.ID)
 	}
 
 	if !flags.dryRun {
 		// Opened first: what is wrong with the queue must not come to light
 		// between the two halves.
-		if _, err := a.connect.Sender(ctx, a.settings()); err != nil {
+		if _, err := a.sender(ctx); err != nil {
 			return err
 		}
 
@@ -124,7 +124,7 @@ func (a *app) unhold(ctx context.Context, flags sendFlags, name string) error {
 		}
 
 		if rec.Hold != "" {
-			a.talk("the hold of %s is lifted", rec.ID)
+			a.talkf("the hold of %s is lifted", rec.ID)
 		}
 	}
 
@@ -143,7 +143,7 @@ func (a *app) known(ctx context.Context, name string) (rows, tenant.Record, erro
 		return nil, tenant.Record{}, err //nolint:wrapcheck // it names the id and what is allowed
 	}
 
-	table, err := a.connect.Rows(ctx, a.settings())
+	table, err := a.rows(ctx)
 	if err != nil {
 		return nil, tenant.Record{}, err
 	}

@@ -51,7 +51,7 @@ type app struct {
 }
 
 func (a *app) run(ctx context.Context, args []string) int {
-	root := a.rootCommand()
+	root := a.rootCommand() //nolint:contextcheck // cobra hands it to the commands
 	// A nil slice would make cobra read the arguments of the process.
 	root.SetArgs(append([]string{}, args...))
 	root.SetIn(a.stdin)
@@ -86,8 +86,8 @@ func (a *app) report(cmd *cobra.Command, err error) int {
 	return exit.code
 }
 
-// talk writes a line for people.
-func (a *app) talk(format string, args ...any) { a.say(printable(fmt.Sprintf(format, args...))) }
+// talkf writes a line for people.
+func (a *app) talkf(format string, args ...any) { a.say(printable(fmt.Sprintf(format, args...))) }
 
 // say writes a line. A closed standard error is no reason to fail.
 func (a *app) say(line string) { _, _ = io.WriteString(a.stderr, line+"\n") }

@@ -2,6 +2,7 @@ package enqueuecli
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lessor-dev/lessor/pkg/event"
@@ -86,7 +87,10 @@ func requestKind(t tenant.EventType) (tenant.RequestKind, bool) {
 
 // versions lists the version of everything that desired remembers.
 func versions(d tenant.Desired) []tenant.Version {
-	all := []tenant.Version{d.Existence.Version, d.Suspended.Version, d.Tier.Version, d.Region.Version, d.Floor}
+	all := slices.Grow([]tenant.Version{
+		d.Existence.Version, d.Suspended.Version, d.Tier.Version, d.Region.Version, d.Floor,
+	}, len(d.Parameters)+len(d.Requests))
+
 	for _, p := range d.Parameters {
 		all = append(all, p.Version)
 	}
@@ -100,13 +104,7 @@ func versions(d tenant.Desired) []tenant.Version {
 
 // contains reports whether something that the event says is what desired says.
 func contains(d tenant.Desired, e tenant.Event) bool {
-	for _, v := range versions(d) {
-		if v == e.Version {
-			return true
-		}
-	}
-
-	return false
+	return slices.Contains(versions(d), e.Version)
 }
 
 // accepted reports whether an event of this id was accepted before, whatever

@@ -34,8 +34,9 @@ func (a *app) newMeter() *meter {
 
 // progress is what the meter shows.
 type progress struct {
-	subject string
 	stage
+
+	subject string
 }
 
 // progressOf sums up what is waited for.
@@ -66,7 +67,7 @@ func progressOf(all []*awaited, now time.Time) progress {
 }
 
 func (m *meter) show(p progress, since time.Duration) {
-	p.text = printable(p.text)
+	p.text, p.detail = printable(p.text), printable(p.detail)
 
 	if m.width > 0 {
 		m.draw(p, since)
@@ -74,21 +75,21 @@ func (m *meter) show(p progress, since time.Duration) {
 		return
 	}
 
-	line := p.text
+	text := p.text
 	if p.planned > 0 {
-		line += fmt.Sprintf(" %d/%d resources", p.done, p.planned)
+		text += fmt.Sprintf(" %d/%d resources", p.done, p.planned)
 	}
 
-	if line == m.last && since-m.lastAt < reminder {
+	if text+p.detail == m.last && since-m.lastAt < reminder {
 		return
 	}
 
-	m.last, m.lastAt = line, since
-	_, _ = fmt.Fprintf(m.w, "%s: %s%s, %s\n", p.subject, line, p.countdown, elapsed(since))
+	m.last, m.lastAt = text+p.detail, since
+	_, _ = fmt.Fprintf(m.w, "%s: %s%s%s, %s\n", p.subject, text, p.countdown, p.detail, elapsed(since))
 }
 
 func (m *meter) draw(p progress, since time.Duration) {
-	line := p.subject + "  " + p.text + p.countdown
+	line := p.subject + "  " + p.text + p.countdown + p.detail
 
 	if p.planned > 0 {
 		filled := min(p.done, p.planned) * barWidth / p.planned

@@ -2,7 +2,7 @@ package enqueuecli_test
 
 import (
 	"context"
-	"errors"
+	"os"
 	"runtime"
 	"testing"
 	"time"
@@ -366,7 +366,7 @@ func TestNoAnswer(t *testing.T) {
 
 type closedPipe struct{}
 
-func (closedPipe) Write([]byte) (int, error) { return 0, errors.New("file already closed") }
+func (closedPipe) Write([]byte) (int, error) { return 0, os.ErrClosed }
 
 // What could not be written is not done.
 func TestStdoutClosed(t *testing.T) {

@@ -152,7 +152,7 @@ const (
 // readInput reads a file, or standard input for "-".
 func readInput(path string, stdin io.Reader) ([]byte, error) {
 	if path != standardInput {
-		file, err := os.Open(path)
+		file, err := os.Open(path) //nolint:gosec // the user names it
 		if err != nil {
 			return nil, fmt.Errorf("reading the file: %w", err)
 		}

@@ -94,6 +94,7 @@ func helpCommand() *cobra.Command {
 			}
 
 			var names []string
+
 			for _, sub := range target.Commands() {
 				if !sub.Hidden && strings.HasPrefix(sub.Name(), prefix) {
 					names = append(names, fmt.Sprintf("%s\t%s", sub.Name(), sub.Short))

@@ -49,7 +49,7 @@ safe: events that were accepted before change nothing.`,
 
 			messages, err := checkAll(content, inputName(file), event.NewDecoder(order, a.now))
 			if err != nil {
-				a.talk("nothing is sent")
+				a.talkf("nothing is sent")
 
 				return err
 			}
@@ -72,7 +72,7 @@ safe: events that were accepted before change nothing.`,
 
 // showAll is the dry run.
 func (a *app) showAll(messages []message) error {
-	a.talk("dry run: nothing is sent")
+	a.talkf("dry run: nothing is sent")
 
 	for _, m := range messages {
 		if err := a.printf("%s\n", m.body); err != nil {
@@ -85,7 +85,7 @@ func (a *app) showAll(messages []message) error {
 
 // sendAll needs the table only to wait.
 func (a *app) sendAll(ctx context.Context, waiting waitFlags, messages []message) error {
-	queue, err := a.connect.Sender(ctx, a.settings())
+	queue, err := a.sender(ctx)
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (a *app) sendAll(ctx context.Context, waiting waitFlags, messages []message
 	var table rows
 
 	if waiting.wait {
-		if table, err = a.connect.Rows(ctx, a.settings()); err != nil {
+		if table, err = a.rows(ctx); err != nil {
 			return err
 		}
 

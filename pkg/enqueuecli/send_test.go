@@ -89,7 +89,7 @@ func TestSendFromFile(t *testing.T) {
 
 	got := w.run(t.Context(), "send", "-f", path)
 	require.Zero(t, got.code, got.stderr)
-	require.Equal(t, lineSuspend, string(w.sent[0]))
+	require.Equal(t, [][]byte{[]byte(lineSuspend)}, w.sent)
 
 	write(t, path, "")
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sethvargo/go-envconfig"
@@ -143,15 +144,13 @@ func (c *choice) String() string { return c.value }
 func (c *choice) Type() string { return strings.Join(c.allowed, "|") }
 
 func (c *choice) Set(value string) error {
-	for _, allowed := range c.allowed {
-		if value == allowed {
-			c.value = value
-
-			return nil
-		}
+	if !slices.Contains(c.allowed, value) {
+		return fmt.Errorf("%w %s", errChoice, strings.Join(c.allowed, ", "))
 	}
 
-	return fmt.Errorf("%w %s", errChoice, strings.Join(c.allowed, ", "))
+	c.value = value
+
+	return nil
 }
 
 var errChoice = errors.New("must be one of")

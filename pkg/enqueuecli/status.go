@@ -1,9 +1,11 @@
 package enqueuecli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"time"
 
@@ -65,7 +67,7 @@ func (a *app) showTenant(ctx context.Context, waiting waitFlags, name string) er
 		return err //nolint:wrapcheck // it names the id and what is allowed
 	}
 
-	table, err := a.connect.Rows(ctx, a.settings())
+	table, err := a.rows(ctx)
 	if err != nil {
 		return err
 	}
@@ -117,7 +119,7 @@ func (a *app) showTenant(ctx context.Context, waiting waitFlags, name string) er
 // fleetIfPaused explains a tenant on which nobody works. Not knowing is no
 // reason to fail.
 func (a *app) fleetIfPaused(ctx context.Context) *fleetStatus {
-	port, err := a.connect.Fleet(ctx, a.settings())
+	port, err := a.fleet(ctx)
 	if err != nil {
 		return nil
 	}
@@ -142,19 +144,19 @@ type fleetList struct {
 }
 
 func (a *app) listTenants(ctx context.Context, limit int) error {
-	port, err := a.connect.Fleet(ctx, a.settings())
+	port, err := a.fleet(ctx)
 	if err != nil {
 		return err
 	}
 
-	table, err := a.connect.Rows(ctx, a.settings())
+	table, err := a.rows(ctx)
 	if err != nil {
 		return err
 	}
 
 	state, err := port.State(ctx)
 	if err != nil {
-		return fmt.Errorf("the table of tenants is not reachable: reading the state of the fleet: %w", err)
+		return tableError("reading the state of the fleet", err)
 	}
 
 	list := fleetList{Fleet: fleetStatusOf(state), Tenants: []status{}}
@@ -174,8 +176,10 @@ func (a *app) listTenants(ctx context.Context, limit int) error {
 		return fmt.Errorf("listing the tenants: %w", err)
 	}
 
+	slices.SortFunc(list.Tenants, func(x, y status) int { return cmp.Compare(x.Tenant, y.Tenant) })
+
 	if cut {
-		a.talk("there are more than %d tenants: see the others with --limit", limit)
+		a.talkf("there are more than %d tenants: see the others with --limit", limit)
 	}
 
 	if a.wantsJSON() {
@@ -187,11 +191,11 @@ func (a *app) listTenants(ctx context.Context, limit int) error {
 
 func (a *app) printFleet(list fleetList, now time.Time) error {
 	if list.Fleet.Paused {
-		a.talk("the fleet is paused (%s): no operation starts", list.Fleet.Reason)
+		a.talkf("the fleet is paused (%s): no operation starts", list.Fleet.Reason)
 	}
 
 	if len(list.Tenants) == 0 {
-		a.talk("there are no tenants")
+		a.talkf("there are no tenants")
 
 		return nil
 	}

@@ -76,7 +76,7 @@ func (a *app) submit(ctx context.Context, flags sendFlags, name string, e tenant
 		return err
 	}
 
-	table, err := a.connect.Rows(ctx, a.settings())
+	table, err := a.rows(ctx)
 	if err != nil {
 		return err
 	}
@@ -108,12 +108,12 @@ func (a *app) submit(ctx context.Context, flags sendFlags, name string, e tenant
 // dispatch prints or sends one message.
 func (a *app) dispatch(ctx context.Context, flags sendFlags, table rows, rec tenant.Record, msg message) error {
 	if flags.dryRun {
-		a.talk("dry run: nothing is sent")
+		a.talkf("dry run: nothing is sent")
 
 		return a.printf("%s\n", msg.body)
 	}
 
-	queue, err := a.connect.Sender(ctx, a.settings())
+	queue, err := a.sender(ctx)
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (a *app) dispatch(ctx context.Context, flags sendFlags, table rows, rec ten
 	w := newAwaited(msg, messageID, foresee(rec, msg.event))
 
 	if rec.Hold != "" && msg.event.Type != tenant.EventNudged {
-		a.talk("warning: %s is on hold (%s): nothing starts before `enqueue unhold %s`", rec.ID, rec.Hold, rec.ID)
+		a.talkf("warning: %s is on hold (%s): nothing starts before `enqueue unhold %s`", rec.ID, rec.Hold, rec.ID)
 	}
 
 	if flags.wait {
@@ -139,7 +139,7 @@ func (a *app) dispatch(ctx context.Context, flags sendFlags, table rows, rec ten
 // repeat answers a second use of the same id. The first event is accepted, so
 // another one would only cost work.
 func (a *app) repeat(ctx context.Context, flags sendFlags, table rows, e tenant.Event) error {
-	a.talk("event %s was accepted before: nothing is sent", e.ID)
+	a.talkf("event %s was accepted before: nothing is sent", e.ID)
 
 	if flags.dryRun {
 		return nil
@@ -160,10 +160,20 @@ func readRow(ctx context.Context, table rows, id tenant.ID) (tenant.Record, erro
 
 	rec, err := table.Get(ctx, id)
 	if err != nil {
-		return tenant.Record{}, fmt.Errorf("the table of tenants is not reachable: reading the row of %s: %w", id, err)
+		return tenant.Record{}, tableError("reading the row of "+id.String(), err)
 	}
 
 	return rec, nil
+}
+
+// tableError tells a table that cannot be reached from one that answers with
+// an error.
+func tableError(doing string, err error) error {
+	if hintFor(err) == hintNoAnswer {
+		doing = "the table of tenants is not reachable: " + doing
+	}
+
+	return fmt.Errorf("%s: %w", doing, err)
 }
 
 func send(ctx context.Context, queue sender, msg message) (string, error) {

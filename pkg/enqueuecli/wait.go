@@ -57,7 +57,7 @@ func (a *app) watch(ctx context.Context, timeout time.Duration, table rows, all 
 		case over:
 			return nil
 		case limited.Err() != nil:
-			return waitEnded(ctx, timeout, all)
+			return waitEnded(ctx, timeout, all, a.now())
 		case err != nil:
 			if failures++; failures >= maxReadFailures {
 				return err
@@ -67,7 +67,7 @@ func (a *app) watch(ctx context.Context, timeout time.Duration, table rows, all 
 		}
 
 		if !a.pauseAndDraw(limited, pause, meter, all, start) {
-			return waitEnded(ctx, timeout, all)
+			return waitEnded(ctx, timeout, all, a.now())
 		}
 
 		pause = min(2*pause, pollMax) //nolint:mnd // doubled
@@ -130,7 +130,7 @@ func (a *app) pauseAndDraw(ctx context.Context, pause time.Duration, meter *mete
 }
 
 // waitEnded tells a timeout from a signal.
-func waitEnded(ctx context.Context, timeout time.Duration, all []*awaited) error {
+func waitEnded(ctx context.Context, timeout time.Duration, all []*awaited, at time.Time) error {
 	command := "enqueue status"
 	if len(all) == 1 {
 		command += " " + all[0].msg.event.Tenant.String()
@@ -149,12 +149,15 @@ func waitEnded(ctx context.Context, timeout time.Duration, all []*awaited) error
 		}
 	}
 
-	return fail(exitTimeout, hint+", or wait longer with --timeout", "not done after %s", timeout)
+	hint += ", or wait longer with --timeout"
+	now := progressOf(all, at)
+
+	return fail(exitTimeout, hint, "not done after %s: %s%s", timeout, now.text, now.detail)
 }
 
 // warnPaused says why nothing will happen. Not knowing is no reason to fail.
 func (a *app) warnPaused(ctx context.Context) {
-	port, err := a.connect.Fleet(ctx, a.settings())
+	port, err := a.fleet(ctx)
 	if err != nil {
 		return
 	}
@@ -163,7 +166,7 @@ func (a *app) warnPaused(ctx context.Context) {
 	defer cancel()
 
 	if state, err := port.State(ctx); err == nil && state.Paused {
-		a.talk("warning: the fleet is paused (%s): nothing starts before `enqueue unpause`", state.Reason)
+		a.talkf("warning: the fleet is paused (%s): nothing starts before `enqueue unpause`", state.Reason)
 	}
 }
 
@@ -172,15 +175,15 @@ func (a *app) explain(w *awaited) {
 	e := w.msg.event
 
 	if w.replaced {
-		a.talk("%s: a newer event has replaced what event %s says; this is how the newer one went", e.Tenant, e.ID)
+		a.talkf("%s: a newer event has replaced what event %s says; this is how the newer one went", e.Tenant, e.ID)
 	}
 
 	switch w.result() {
 	case verdictKept:
-		a.talk("%s: known and kept, but the tenant was never created: there is nothing to do before `enqueue provision %s`", e.Tenant, e.Tenant)
+		a.talkf("%s: known and kept, but the tenant was never created: there is nothing to do before `enqueue provision %s`", e.Tenant, e.Tenant)
 	case verdictSettled, verdictFailed:
 		if w.foreseen == verdictDuplicate && w.messageID != "" {
-			a.talk("%s: event %s was accepted before: it changes nothing", e.Tenant, e.ID)
+			a.talkf("%s: event %s was accepted before: it changes nothing", e.Tenant, e.ID)
 		}
 	case verdictDuplicate, verdictStale, verdictSent:
 	}

@@ -3,13 +3,13 @@ package enqueuecli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/smithy-go/logging"
 
 	"github.com/lessor-dev/lessor/pkg/queue"
 	"github.com/lessor-dev/lessor/pkg/registry"
@@ -96,7 +96,9 @@ func openTable(ctx context.Context, s settings) (*registry.Registry, error) {
 
 // aws is the SDK's own configuration, with flags above it.
 func (s settings) aws(ctx context.Context) (aws.Config, error) {
-	var options []func(*config.LoadOptions) error
+	// The SDK's own warnings would break into the line that shows progress,
+	// and tell users nothing that an error does not.
+	options := []func(*config.LoadOptions) error{config.WithLogger(logging.Nop{})}
 	if s.profile != "" {
 		options = append(options, config.WithSharedConfigProfile(s.profile))
 	}
@@ -123,7 +125,7 @@ type absentError struct{ error }
 
 func (e absentError) Unwrap() error { return e.error }
 
-func (absentError) Is(target error) bool { return target == errAbsent } //nolint:errorlint // what Is is for
+func (absentError) Is(target error) bool { return target == errAbsent }
 
 // translate makes a port's sentinel the one of this package.
 func translate(err, sentinel error) error {
@@ -147,9 +149,9 @@ func (p rowPort) ClearHold(ctx context.Context, id tenant.ID) error {
 type fleetPort struct{ *registry.Registry }
 
 func (p fleetPort) State(ctx context.Context) (fleetState, error) {
-	state, err := p.Registry.Fleet(ctx)
+	state, err := p.Fleet(ctx)
 	if err != nil {
-		return fleetState{}, fmt.Errorf("reading it: %w", err)
+		return fleetState{}, err //nolint:wrapcheck // it says what it did
 	}
 
 	return fleetState(state), nil

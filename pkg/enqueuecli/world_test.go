@@ -122,7 +122,7 @@ func golden(t *testing.T, path, text string) {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 
-	want, err := os.ReadFile(path)
+	want, err := os.ReadFile(path) //nolint:gosec // a golden file
 	require.NoError(t, err, "run the test with -update to write it")
 	require.Equal(t, string(want), text)
 }
