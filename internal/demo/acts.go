@@ -27,15 +27,15 @@ var errUnexpected = errors.New("that should not have happened")
 
 // provision sends three creations at once and waits for all of them.
 func (s *stage) provision(ctx context.Context) error {
-	group, ctx := errgroup.WithContext(ctx)
+	group, all := errgroup.WithContext(ctx)
 
 	for id, tier := range map[tenant.ID]string{acme: freeTier, globex: freeTier, initech: enterpriseTier} {
 		group.Go(func() error {
-			if _, err := s.enqueue(ctx, "provision", string(id), "--tier", tier, "--region", s.variable("AWS_REGION")); err != nil {
+			if _, err := s.enqueue(all, "provision", string(id), "--tier", tier, "--region", s.variable("AWS_REGION")); err != nil {
 				return err
 			}
 
-			_, err := s.follow(ctx, id, 1)
+			_, err := s.follow(all, id, 1)
 
 			return err
 		})
@@ -185,7 +185,7 @@ func (s *stage) deprovision(ctx context.Context) error {
 		return err
 	}
 
-	resources, err := s.local.Cloud().ByTenant(ctx, string(initech))
+	resources, err := s.local.Cloud().OfTenant(ctx, string(initech))
 	if err != nil {
 		return fmt.Errorf("asking the cloud: %w", err)
 	}

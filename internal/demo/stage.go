@@ -206,8 +206,7 @@ func (s *stage) close() error {
 	var errs []error
 
 	if s.worker != nil {
-		errs = append(errs, s.worker.Process.Kill())
-		<-s.exited
+		errs = append(errs, s.hurry())
 	}
 
 	errs = append(errs, s.local.Stop())
@@ -226,6 +225,25 @@ func (s *stage) close() error {
 	}
 
 	return errors.Join(append(errs, os.RemoveAll(s.dir))...)
+}
+
+// hurry ends a worker whose operations are of no interest any more.
+func (s *stage) hurry() error {
+	const patience = 30 * time.Second
+
+	for range 2 {
+		_ = s.worker.Process.Signal(syscall.SIGTERM) // it may have ended
+	}
+
+	select {
+	case <-s.exited:
+		return nil
+	case <-time.After(patience):
+		err := s.worker.Process.Kill()
+		<-s.exited
+
+		return err //nolint:wrapcheck // joined with others
+	}
 }
 
 // keepLog shows the end of the worker's log, for the reader of a failure.

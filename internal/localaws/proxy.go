@@ -1,10 +1,16 @@
 package localaws
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -49,7 +55,7 @@ func newProxy(emulator *url.URL, cloud http.Handler, intercept func(http.Handler
 			r.Out.Host = r.In.Host
 		},
 		Transport:      transport,
-		ModifyResponse: withoutDeleteMarkers,
+		ModifyResponse: corrected,
 		// A client that went away is no news, and the others see a 502.
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
 			http.Error(w, "the emulator does not answer: "+err.Error(), http.StatusBadGateway)
@@ -62,6 +68,30 @@ func newProxy(emulator *url.URL, cloud http.Handler, intercept func(http.Handler
 	}
 
 	return p
+}
+
+// corrected mends what the emulator answers otherwise than AWS and what its
+// clients mind.
+func corrected(res *http.Response) error {
+	if strings.HasPrefix(res.Request.Header.Get("X-Amz-Target"), "DynamoDB_") {
+		return withChecksum(res)
+	}
+
+	return withoutDeleteMarkers(res)
+}
+
+// withChecksum adds the checksum that DynamoDB sends with every answer. Without
+// it the AWS SDK for Go warns of each, since it then expects 0.
+func withChecksum(res *http.Response) error {
+	body, err := io.ReadAll(res.Body)
+	if err = errors.Join(err, res.Body.Close()); err != nil {
+		return fmt.Errorf("reading an answer: %w", err)
+	}
+
+	res.Body = io.NopCloser(bytes.NewReader(body))
+	res.Header.Set("X-Amz-Crc32", strconv.FormatUint(uint64(crc32.ChecksumIEEE(body)), 10))
+
+	return nil
 }
 
 func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {

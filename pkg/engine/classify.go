@@ -110,10 +110,30 @@ func stderrErrors(stderr string) []diagnostic {
 			message = lockMessage(message, lines[i+1:])
 		}
 
+		if strings.HasSuffix(message, " occurred:") {
+			message += listed(lines[i+1:])
+		}
+
 		found = append(found, diagnostic{message: message})
 	}
 
 	return found
+}
+
+// listed joins the indented lines that follow "2 errors occurred:".
+func listed(following []string) string {
+	var all strings.Builder
+
+	for _, line := range following {
+		text := strings.TrimSpace(plain(line))
+		if text != "" && !strings.HasPrefix(line, " ") && !strings.HasPrefix(line, "\t") {
+			break
+		}
+
+		all.WriteString(" " + text)
+	}
+
+	return all.String()
 }
 
 const lockedText = "the stack is currently locked by"
