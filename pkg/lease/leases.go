@@ -55,13 +55,13 @@ func (c Config) Validate() error {
 // The expressions. The acquisition names the fence that was read, so that one
 // whose answer was lost cannot land after a later lease was let go.
 const (
-	acquireUpdate = "SET fence = :next, rvn = :rvn, lease_owner = :me, lease_ms = :ms, lease_until = :until, lease_message = :message"
+	acquireUpdate = "SET fence = :next, rvn = :rvn, lease_owner = :mine, lease_ms = :duration, lease_until = :until, lease_message = :message"
 
 	freeCondition  = "attribute_not_exists(lease_owner) AND fence = :seen"
 	staleCondition = "lease_owner = :owner AND fence = :seen AND rvn = :old"
 
 	renewUpdate    = "SET rvn = :rvn, lease_until = :until"
-	renewCondition = "lease_owner = :me AND fence = :fence"
+	renewCondition = "lease_owner = :mine AND fence = :fence"
 )
 
 // callTimeout bounds one call; a lease has time for several.
@@ -165,8 +165,8 @@ func (l *Leases) Acquire(ctx context.Context, rec tenant.Record, messageID strin
 	rvn := token()
 	values[":next"] = number(granted.token.Fence)
 	values[":rvn"] = text(rvn)
-	values[":me"] = text(granted.token.Owner)
-	values[":ms"] = number(l.config.Duration.Milliseconds())
+	values[":mine"] = text(granted.token.Owner)
+	values[":duration"] = number(l.config.Duration.Milliseconds())
 	values[":until"] = number(began.Add(l.config.Duration).UnixMilli())
 	values[":message"] = text(messageID)
 
@@ -221,7 +221,7 @@ func (l *Leases) renew(ctx context.Context, lease *Lease, quit <-chan struct{}) 
 	err := l.update(ctx, lease.id, renewUpdate, renewCondition, map[string]types.AttributeValue{
 		":rvn":   text(token()),
 		":until": number(time.Now().Add(l.config.Duration).UnixMilli()),
-		":me":    text(lease.token.Owner),
+		":mine":  text(lease.token.Owner),
 		":fence": number(lease.token.Fence),
 	})
 	if refused(err) {
@@ -245,7 +245,7 @@ func (l *Leases) update(
 		ExpressionAttributeValues: values,
 	})
 	if err != nil {
-		return fmt.Errorf("writing to LESSOR_TABLE %s (needs dynamodb:UpdateItem): %w", l.table, err)
+		return registry.Explain(err, l.table, "writing to", "dynamodb:UpdateItem")
 	}
 
 	return nil

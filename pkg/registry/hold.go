@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -27,6 +28,20 @@ const (
 	pauseExpression   = "SET pause_reason = :reason, paused_at = :now"
 	unpauseExpression = "REMOVE pause_reason, paused_at"
 )
+
+// MaxReasonBytes bounds the reasons that people give: they are part of a row.
+const MaxReasonBytes = 1 << 10
+
+// ErrReasonTooLong says that a reason has more than MaxReasonBytes.
+var ErrReasonTooLong = errors.New("the reason is too long")
+
+func checkReason(reason string) error {
+	if len(reason) > MaxReasonBytes {
+		return fmt.Errorf("%w: it has %d bytes and may have %d", ErrReasonTooLong, len(reason), MaxReasonBytes)
+	}
+
+	return nil
+}
 
 // Begin records the stack of a tenant before its first operation.
 func (r *Registry) Begin(ctx context.Context, id tenant.ID, token Token, stack tenant.Stack) error {
@@ -55,7 +70,29 @@ func (r *Registry) Progress(ctx context.Context, id tenant.ID, token Token, prog
 // Release lets go of the lease without a result. The caller's message must
 // still stand for what is left to do.
 func (r *Registry) Release(ctx context.Context, id tenant.ID, token Token, clean bool) error {
-	return r.underLease(ctx, id, r.release(token, clean))
+	_, err := r.write(ctx, tenantKey(id), r.release(token, clean))
+	if !refused(err) {
+		return err
+	}
+
+	return r.releasedAlready(ctx, id, token)
+}
+
+// releasedAlready looks at a row that refused a release. nil means that an
+// earlier copy of the write landed: the SDK repeats calls whose answer was lost.
+func (r *Registry) releasedAlready(ctx context.Context, id tenant.ID, token Token) error {
+	rec, err := r.Get(ctx, id)
+
+	switch {
+	case err != nil:
+		return err
+	case rec.Lease.Owner == token.Owner && rec.Fence == token.Fence:
+		return fmt.Errorf("releasing %s: %w", id, ErrMoved)
+	case rec.Lease.Owner == "" && rec.Fence == token.Fence:
+		return nil
+	default:
+		return fmt.Errorf("releasing %s: %w", id, ErrLeaseLost)
+	}
 }
 
 // ReleaseSeen lets go of the lease only if desired is still the one seen, so
@@ -71,18 +108,7 @@ func (r *Registry) ReleaseSeen(ctx context.Context, id tenant.ID, token Token, s
 		return err
 	}
 
-	rec, err := r.Get(ctx, id)
-
-	switch {
-	case err != nil:
-		return err
-	case rec.Lease.Owner == token.Owner && rec.Fence == token.Fence:
-		return fmt.Errorf("releasing %s: %w", id, ErrMoved)
-	case rec.Lease.Owner == "" && rec.Fence == token.Fence:
-		return nil // an earlier copy of this write landed
-	default:
-		return fmt.Errorf("releasing %s: %w", id, ErrLeaseLost)
-	}
+	return r.releasedAlready(ctx, id, token)
 }
 
 func (r *Registry) release(token Token, clean bool) update {
@@ -121,6 +147,10 @@ func (r *Registry) Published(ctx context.Context, id tenant.ID, operationID stri
 // SetHold keeps operations of a tenant from starting. ErrNotFound means that
 // nothing is known of the tenant.
 func (r *Registry) SetHold(ctx context.Context, id tenant.ID, reason string) error {
+	if err := checkReason(reason); err != nil {
+		return err
+	}
+
 	return r.onRow(ctx, id, update{expression: holdExpression, condition: existsCondition, values: item{
 		":reason": text(reason), ":now": number(r.now().UnixMilli()),
 	}})
@@ -169,6 +199,10 @@ func (r *Registry) Fleet(ctx context.Context) (Fleet, error) {
 
 // Pause keeps every worker from receiving messages and starting operations.
 func (r *Registry) Pause(ctx context.Context, reason string) error {
+	if err := checkReason(reason); err != nil {
+		return err
+	}
+
 	_, err := r.write(ctx, fleetKey, update{expression: pauseExpression, values: item{
 		":reason": text(reason), ":now": number(r.now().UnixMilli()),
 	}})

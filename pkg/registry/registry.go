@@ -90,7 +90,7 @@ func (r *Registry) get(ctx context.Context, key string) (item, error) {
 		ConsistentRead: aws.Bool(true),
 	})
 	if err != nil {
-		return nil, r.explain("reading from", "dynamodb:GetItem", err)
+		return nil, Explain(err, r.table, "reading from", "dynamodb:GetItem")
 	}
 
 	return out.Item, nil
@@ -111,7 +111,7 @@ func (r *Registry) write(ctx context.Context, key string, u update) (item, error
 
 	out, err := r.api.UpdateItem(ctx, in)
 	if err != nil {
-		return nil, r.explain("writing to", "dynamodb:UpdateItem", err)
+		return nil, Explain(err, r.table, "writing to", "dynamodb:UpdateItem")
 	}
 
 	return out.Attributes, nil
@@ -131,8 +131,9 @@ func refused(err error) bool {
 	return errors.As(err, &failed)
 }
 
-// explain names what a person has to look at.
-func (r *Registry) explain(doing, action string, err error) error {
+// Explain adds to an error of DynamoDB what a person has to look at: the table,
+// the variable that names it, and the permission that the call needs.
+func Explain(err error, table, doing, action string) error {
 	var (
 		missing *types.ResourceNotFoundException
 		api     smithy.APIError
@@ -140,22 +141,25 @@ func (r *Registry) explain(doing, action string, err error) error {
 
 	switch {
 	case errors.As(err, &missing):
-		return fmt.Errorf("%s table %q: it does not exist in this account and region; set LESSOR_TABLE: %w", doing, r.table, err)
+		return fmt.Errorf("%s table %q: it does not exist in this account and region; set LESSOR_TABLE: %w", doing, table, err)
 	case errors.As(err, &api) && strings.HasPrefix(api.ErrorCode(), "AccessDenied"):
-		return fmt.Errorf("%s table %q (LESSOR_TABLE): access denied; the role needs %s: %w", doing, r.table, action, err)
+		return fmt.Errorf("%s table %q (LESSOR_TABLE): access denied; the role needs %s: %w", doing, table, action, err)
 	default:
-		return fmt.Errorf("%s table %q: %w", doing, r.table, err)
+		return fmt.Errorf("%s table %q: %w", doing, table, err)
 	}
 }
 
-// List calls yield for every tenant, in no order, until it returns false.
+// List calls yield for every tenant, in no order, until it returns false. Rows
+// that cannot be read hide no others: they are named in the error at the end.
 func (r *Registry) List(ctx context.Context, yield func(tenant.Record) bool) error {
 	in := &dynamodb.ScanInput{TableName: aws.String(r.table), ConsistentRead: aws.Bool(true)}
+
+	var unreadable []error
 
 	for {
 		out, err := r.api.Scan(ctx, in)
 		if err != nil {
-			return r.explain("scanning", "dynamodb:Scan", err)
+			return Explain(err, r.table, "scanning", "dynamodb:Scan")
 		}
 
 		for _, row := range out.Items {
@@ -166,7 +170,9 @@ func (r *Registry) List(ctx context.Context, yield func(tenant.Record) bool) err
 
 			rec, err := decodeRow(id, row)
 			if err != nil {
-				return err
+				unreadable = append(unreadable, err)
+
+				continue
 			}
 
 			if !yield(rec) {
@@ -175,7 +181,7 @@ func (r *Registry) List(ctx context.Context, yield func(tenant.Record) bool) err
 		}
 
 		if len(out.LastEvaluatedKey) == 0 {
-			return nil
+			return errors.Join(unreadable...)
 		}
 
 		in.ExclusiveStartKey = out.LastEvaluatedKey

@@ -134,7 +134,7 @@ func decodeRow(id tenant.ID, row item) (tenant.Record, error) {
 	}
 
 	r.object("desired", &rec.Desired)
-	r.object("applied", &rec.Applied)
+	r.applied(&rec)
 	r.object("stack", &rec.Stack)
 	r.object("outputs", &rec.Outputs)
 	r.object("progress", &rec.Progress)
@@ -178,10 +178,16 @@ func number(n int64) types.AttributeValue {
 // document encodes a value as JSON text. What is put into rows can always be
 // encoded, but for raw JSON from outside, which is checked here once more.
 func document(value any) (types.AttributeValue, error) {
-	encoded, err := json.Marshal(value)
-	if err != nil {
+	var b strings.Builder
+
+	// Escaped for HTML, a value would grow sixfold and differ from what the
+	// sender said.
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+
+	if err := encoder.Encode(value); err != nil {
 		return nil, fmt.Errorf("encoding %T for the row: %w", value, err)
 	}
 
-	return text(string(encoded)), nil
+	return text(strings.TrimSuffix(b.String(), "\n")), nil
 }

@@ -41,7 +41,8 @@ const (
 	recordCommon  = "SET last_outcome = :outcome, stack = :stack, result_pending = :operation, updated_at = :now"
 	retryCommon   = "SET last_outcome = :outcome, stack = :stack, updated_at = :now"
 	recordSuccess = ", applied_seq = :target, applied = :applied, outputs = :outputs"
-	recordFailure = ", failed_seq = :target, attempts = :attempts"
+	recordFailure = ", failed_seq = :target"
+	recordTries   = ", attempts = :attempts"
 	recordRetry   = ", attempts = :attempts, not_before = :before"
 	recordClean   = ", clean_fence = :fence"
 
@@ -112,7 +113,7 @@ func (r *Registry) settledAlready(ctx context.Context, id tenant.ID, token Token
 
 // settlement composes the write from constant parts.
 func (r *Registry) settlement(token Token, s Settlement, release bool) (update, error) {
-	outcome, err := document(s.Outcome)
+	outcome, err := outcomeDocument(s.Outcome)
 	if err != nil {
 		return update{}, err
 	}
@@ -132,7 +133,8 @@ func (r *Registry) settlement(token Token, s Settlement, release bool) (update, 
 	case s.Applied != nil:
 		set, remove, err = u.success(s)
 	case s.GaveUp:
-		set, remove = u.failure(s)
+		// A newer desired has all of its attempts before it.
+		set, remove = u.failure(s, release)
 	case release:
 		set, remove = retryCommon+recordRetry, removeProgress
 		u.values[":attempts"] = number(int64(s.Attempts))
@@ -159,7 +161,7 @@ func (r *Registry) settlement(token Token, s Settlement, release bool) (update, 
 }
 
 func (u *update) success(s Settlement) (set, remove string, err error) {
-	applied, err := document(s.Applied)
+	applied, err := appliedDocument(*s.Applied)
 	if err != nil {
 		return "", "", err
 	}
@@ -178,11 +180,16 @@ func (u *update) success(s Settlement) (set, remove string, err error) {
 	return recordCommon + recordSuccess, removeProgress + removeBackoff, nil
 }
 
-func (u *update) failure(s Settlement) (set, remove string) {
+func (u *update) failure(s Settlement, release bool) (set, remove string) {
 	u.condition += failureCondition
 	u.values[":target"] = number(s.Target)
-	u.values[":attempts"] = number(int64(s.Attempts))
 	u.values[":operation"] = text(s.Outcome.OperationID)
+	set = recordCommon + recordFailure
 
-	return recordCommon + recordFailure, removeProgress + removeWaiting
+	if release {
+		u.values[":attempts"] = number(int64(s.Attempts))
+		set += recordTries
+	}
+
+	return set, removeProgress + removeWaiting
 }
