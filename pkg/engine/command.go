@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -102,13 +101,8 @@ func (c *command) Run(
 	return out, errOut, code, err
 }
 
-// execute holds its thread: the kernel takes the end of the thread that started
-// a process for the end of its parent.
+// execute starts the process and waits for it.
 func (c *command) execute(ctx context.Context, cmd *exec.Cmd) (int, error) {
-	runtime.LockOSThread()
-
-	defer runtime.UnlockOSThread()
-
 	if err := cmd.Start(); err != nil {
 		return exitUnknown, fmt.Errorf("starting the CLI: %w", err)
 	}

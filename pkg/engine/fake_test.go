@@ -257,6 +257,20 @@ func TestAChildThatEndsInSilence(t *testing.T) {
 	}
 }
 
+// TestAChildMayNotBecomeAWorker guards against an executable that takes its
+// children for workers, which take their children for workers.
+func TestAChildMayNotBecomeAWorker(t *testing.T) {
+	t.Parallel()
+
+	self, err := os.Executable()
+	require.NoError(t, err)
+
+	f := newFake(t, "exit 0", engine.WithCommand(self, "nested"))
+	res := f.Run(t.Context(), 0, f.operation(plan.StepDestroy), engine.Watch{})
+	require.NotNil(t, res.Failure)
+	require.Contains(t, res.Failure.Message, `must call Child for the argument "operation"`)
+}
+
 func TestAChildThatCannotStart(t *testing.T) {
 	t.Parallel()
 

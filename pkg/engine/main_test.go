@@ -22,6 +22,12 @@ func TestMain(m *testing.M) {
 		os.Exit(engine.Child(context.Background(), testPrograms(), os.Stdin, os.Stdout))
 	}
 
+	if len(os.Args) == 2 && os.Args[1] == "nested" {
+		_, err := engine.NewRunner(context.Background(), engine.Config{})
+
+		panic(err)
+	}
+
 	flag.Parse()
 	os.Exit(run(m))
 }

@@ -31,6 +31,10 @@ const writeBound = 2 * time.Second
 // startBound is how long a child may take to start and to read its order.
 const startBound = time.Minute
 
+// childMark is the variable that marks a child. The CLI and what it starts do
+// not get it.
+const childMark = "LESSOR_OPERATION_CHILD"
+
 // startProcess starts a child that leads a session of its own.
 func startProcess(command []string, s slot, lock *os.File) (*process, error) {
 	var pipes [3][2]*os.File
@@ -59,7 +63,7 @@ func startProcess(command []string, s slot, lock *os.File) (*process, error) {
 	//nolint:gosec,noctx // The command is our own; its end is the supervisor's business.
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Dir = s.Work
-	cmd.Env = append(filterEnvironment(os.Environ()), "TMPDIR="+s.Temp, "GOTRACEBACK=single")
+	cmd.Env = append(filterEnvironment(os.Environ()), "TMPDIR="+s.Temp, "GOTRACEBACK=single", childMark+"=true")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin[0], stdout[1], stderr[1]
 	cmd.ExtraFiles = []*os.File{lock}
 	cmd.SysProcAttr = newSession()

@@ -76,9 +76,18 @@ const (
 // ChildArgument is the hidden command of a worker that calls Child.
 const ChildArgument = "operation"
 
+// errChildRuns keeps an executable that does not know the argument "operation"
+// from starting itself again and again.
+var errChildRuns = errors.New("this process was started to run one operation: " +
+	"its main function must call Child for the argument \"operation\" before anything else")
+
 // NewRunner checks that the CLI and the plugins are there and takes a working
 // directory. This process becomes the parent of orphaned descendants, for good.
 func NewRunner(ctx context.Context, cfg Config, opts ...Option) (*Runner, error) {
+	if os.Getenv(childMark) != "" {
+		return nil, errChildRuns
+	}
+
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}

@@ -44,6 +44,22 @@ func (s session) alive() ([]int, error) {
 	return pids, nil
 }
 
+// interruptOrphans sends SIGINT to the processes whose own parent has ended:
+// after the end of the child these are the CLI and what the program started.
+func (s session) interruptOrphans() {
+	found, err := members(int(s))
+	if err != nil {
+		return
+	}
+
+	for _, m := range found {
+		if m.parent == os.Getpid() && m.pid != int(s) && !m.zombie {
+			// An error means that it ended in the meantime.
+			_ = syscall.Kill(m.pid, syscall.SIGINT)
+		}
+	}
+}
+
 // kill ends every process of the session but the leader and this one, and
 // returns when there is none left. It looks again and again, since a process
 // may start another just before it dies.

@@ -37,10 +37,10 @@ func adoptOrphans() error {
 func newSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 // newGroup are the attributes of a CLI process: signals to the parent's group
-// do not reach it, and it is interrupted when its parent dies.
-func newGroup() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGINT}
-}
+// do not reach it. A signal at the parent's death would be no help: the kernel
+// sends it once for every thread of the parent, and the second SIGINT makes
+// the engine drop what it does.
+func newGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 // awaitExit returns when the child has ended and leaves its status to be read:
 // until then the kernel gives its number to no other process or session.

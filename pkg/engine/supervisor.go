@@ -161,11 +161,19 @@ func (s *supervisor) guide(ctx context.Context, exited <-chan struct{}) {
 	}
 }
 
+// settlePatience is how long the CLI of a dead child is left alone. It mostly
+// ends by itself, for want of its program, and a SIGINT just when it unlocks the
+// stack would kill it.
+const settlePatience = 3 * time.Second
+
 // settle gives the CLI of a child that died the time to save its state and to
-// unlock the stack. The kernel has interrupted it.
+// unlock the stack.
 func (s *supervisor) settle(ctx context.Context) {
-	bound := time.NewTimer(s.order.Settings.InterruptGrace)
+	bound := time.NewTimer(settlePatience + s.order.Settings.InterruptGrace)
 	defer bound.Stop()
+
+	patience := time.NewTimer(settlePatience)
+	defer patience.Stop()
 
 	tick := time.NewTicker(sessionTick)
 	defer tick.Stop()
@@ -181,6 +189,8 @@ func (s *supervisor) settle(ctx context.Context) {
 		select {
 		case <-bound.C:
 			return
+		case <-patience.C:
+			s.process.session.interruptOrphans()
 		case <-cancelled:
 			cancelled = nil
 
