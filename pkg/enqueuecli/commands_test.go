@@ -78,8 +78,9 @@ func TestLifecycle(t *testing.T) {
 		{
 			name: "provision dry run",
 			args: []string{
-				"provision", "globex", "--tier", "free", "--region", "eu-west-1", "--id", "order-7", "--set", "seats=25", "--set", "theme=dark blue",
-				"--set", "empty=", "--set-json", `zones=["a", "b"]`, "--set", "big=12345678901234567890", "--dry-run",
+				"provision", "globex", "--tier", "free", "--region", "eu-west-1", "--id", "order-7", "--set", "seats=25",
+				"--set", "theme=dark blue", "--set", "empty=", "--set-json", `zones=["a", "b"]`,
+				"--set", "big=12345678901234567890", "--dry-run",
 			},
 		},
 		{
@@ -280,7 +281,10 @@ func TestFailures(t *testing.T) {
 
 	runCases(t, []runCase{
 		{name: "table not reachable", code: 1, args: suspend, world: with(withAcme, func(w *world) { w.fail["get"] = errBroken })},
-		{name: "table denied", code: 1, args: suspend, world: with(withAcme, func(w *world) { w.fail["get"] = api("AccessDeniedException") })},
+		{
+			name: "table denied", code: 1, args: suspend,
+			world: with(withAcme, func(w *world) { w.fail["get"] = api("AccessDeniedException") }),
+		},
 		{
 			name: "table missing", code: 1, args: suspend,
 			world: with(withAcme, func(w *world) { w.fail["get"] = api("ResourceNotFoundException") }),

@@ -104,7 +104,7 @@ func (a *app) completeTiers(*cobra.Command, []string, string) ([]string, cobra.S
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 
-	content, err := os.ReadFile(path) //nolint:gosec // the user's own file, by the user's own word
+	content, err := os.ReadFile(path)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

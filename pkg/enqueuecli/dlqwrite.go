@@ -21,7 +21,8 @@ back here.`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: a.action(func(ctx context.Context, args []string) error {
 			if all == (len(args) > 0) {
-				return usageError("usage: enqueue dlq redrive ID..., or enqueue dlq redrive --all", "name messages or give --all, one of the two")
+				return usageError("usage: enqueue dlq redrive ID..., or enqueue dlq redrive --all",
+					"name messages or give --all, one of the two")
 			}
 
 			port, err := a.deadLetters(ctx)

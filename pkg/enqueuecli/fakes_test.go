@@ -29,7 +29,7 @@ func (w *world) open(ctx context.Context, s enqueuecli.Settings) error {
 	}
 
 	if err := s.Load(ctx, &cfg); err != nil {
-		return err //nolint:wrapcheck // of the package under test
+		return err
 	}
 
 	w.reached["table"] = cfg.Table
@@ -43,7 +43,7 @@ func (w *world) Sender(ctx context.Context, s enqueuecli.Settings) (enqueuecli.S
 	}
 
 	if err := s.Load(ctx, &cfg); err != nil {
-		return nil, err //nolint:wrapcheck // of the package under test
+		return nil, err
 	}
 
 	w.reached["queue"] = cfg.URL
@@ -60,7 +60,7 @@ func (w *world) Fleet(ctx context.Context, s enqueuecli.Settings) (enqueuecli.Fl
 }
 
 func (w *world) DeadLetters(_ context.Context, s enqueuecli.Settings) (enqueuecli.DeadLetters, error) {
-	return lettersFake{w}, s.Need("LESSOR_DEAD_LETTER_QUEUE_URL") //nolint:wrapcheck // of the package under test
+	return lettersFake{w}, s.Need("LESSOR_DEAD_LETTER_QUEUE_URL")
 }
 
 type senderFake struct{ *world }

@@ -140,7 +140,7 @@ func (a *app) unhold(ctx context.Context, flags sendFlags, name string) error {
 func (a *app) known(ctx context.Context, name string) (rows, tenant.Record, error) {
 	id, err := tenant.ParseID(name)
 	if err != nil {
-		return nil, tenant.Record{}, err //nolint:wrapcheck // it names the id and what is allowed
+		return nil, tenant.Record{}, err
 	}
 
 	table, err := a.rows(ctx)

@@ -76,7 +76,8 @@ others stay. --unset goes back to what the tier says.`,
 			}
 
 			if len(given) == 0 {
-				return usageError("name what changes: --set name=value, --unset name or --parameters-file file", "there is nothing to update")
+				return usageError("name what changes: --set name=value, --unset name or --parameters-file file",
+					"there is nothing to update")
 			}
 
 			e := tenant.Event{Type: tenant.EventUpdated, Parameters: given}

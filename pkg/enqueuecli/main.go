@@ -93,7 +93,7 @@ func (a *app) talkf(format string, args ...any) { a.say(printable(fmt.Sprintf(fo
 func (a *app) say(line string) { _, _ = io.WriteString(a.stderr, line+"\n") }
 
 // action is the body of a command; its errors get their exit code here.
-func (a *app) action(body func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
+func (*app) action(body func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
 

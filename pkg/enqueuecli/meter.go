@@ -93,7 +93,8 @@ func (m *meter) draw(p progress, since time.Duration) {
 
 	if p.planned > 0 {
 		filled := min(p.done, p.planned) * barWidth / p.planned
-		line += fmt.Sprintf("  [%s%s] %d/%d resources", strings.Repeat("#", filled), strings.Repeat("-", barWidth-filled), p.done, p.planned)
+		bar := strings.Repeat("#", filled) + strings.Repeat("-", barWidth-filled)
+		line += fmt.Sprintf("  [%s] %d/%d resources", bar, p.done, p.planned)
 	}
 
 	m.drawn = true

@@ -84,7 +84,7 @@ type parameterFlag struct {
 	kind  string
 }
 
-func (f *parameterFlag) String() string { return "" }
+func (*parameterFlag) String() string { return "" }
 
 func (f *parameterFlag) Type() string { return f.kind }
 
@@ -152,7 +152,7 @@ const (
 // readInput reads a file, or standard input for "-".
 func readInput(path string, stdin io.Reader) ([]byte, error) {
 	if path != standardInput {
-		file, err := os.Open(path) //nolint:gosec // the user names it
+		file, err := os.Open(path)
 		if err != nil {
 			return nil, fmt.Errorf("reading the file: %w", err)
 		}

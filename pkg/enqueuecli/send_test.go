@@ -57,7 +57,8 @@ func TestSend(t *testing.T) {
 			world: with(input(lineSuspend), func(w *world) { w.fail["get"], w.fail["connect"] = errBroken, errBroken }),
 		},
 		{
-			name: "a sequence where the fleet orders by it", code: 3, args: append(args, "--event-order", "sequence"), world: input(lineSuspend),
+			name: "a sequence where the fleet orders by it", code: 3, args: append(args, "--event-order", "sequence"),
+			world: input(lineSuspend),
 		},
 		{
 			name: "a failure at the first", code: 1, args: args,

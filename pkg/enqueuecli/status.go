@@ -64,7 +64,7 @@ With --wait it waits until nothing is left to do.`,
 func (a *app) showTenant(ctx context.Context, waiting waitFlags, name string) error {
 	id, err := tenant.ParseID(name)
 	if err != nil {
-		return err //nolint:wrapcheck // it names the id and what is allowed
+		return err
 	}
 
 	table, err := a.rows(ctx)

@@ -71,7 +71,8 @@ func workLines(line lineWriter, s status, now time.Time) {
 	}
 
 	if s.NotBefore != nil && s.NotBefore.After(now) {
-		line("not before", "%s, in %s, after %d failed attempts", s.NotBefore.Format(time.RFC3339), elapsed(s.NotBefore.Sub(now)), s.Attempts)
+		line("not before", "%s, in %s, after %d failed attempts", s.NotBefore.Format(time.RFC3339),
+			elapsed(s.NotBefore.Sub(now)), s.Attempts)
 	}
 }
 

@@ -68,7 +68,7 @@ func (a *app) submit(ctx context.Context, flags sendFlags, name string, e tenant
 
 	id, err := tenant.ParseID(name)
 	if err != nil {
-		return err //nolint:wrapcheck // it names the id and what is allowed
+		return err
 	}
 
 	order, err := a.settings().order()

@@ -59,7 +59,8 @@ func (a *app) watch(ctx context.Context, timeout time.Duration, table rows, all 
 		case limited.Err() != nil:
 			return waitEnded(ctx, timeout, all, a.now())
 		case err != nil:
-			if failures++; failures >= maxReadFailures {
+			failures++
+			if failures >= maxReadFailures {
 				return err
 			}
 		default:
@@ -180,7 +181,8 @@ func (a *app) explain(w *awaited) {
 
 	switch w.result() {
 	case verdictKept:
-		a.talkf("%s: known and kept, but the tenant was never created: there is nothing to do before `enqueue provision %s`", e.Tenant, e.Tenant)
+		a.talkf("%s: known and kept, but the tenant was never created: there is nothing to do before `enqueue provision %s`",
+			e.Tenant, e.Tenant)
 	case verdictSettled, verdictFailed:
 		if w.foreseen == verdictDuplicate && w.messageID != "" {
 			a.talkf("%s: event %s was accepted before: it changes nothing", e.Tenant, e.ID)

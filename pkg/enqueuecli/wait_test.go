@@ -71,7 +71,7 @@ func TestWait(t *testing.T) {
 	tests := []waitCase{
 		{
 			name: "settles", args: suspend, sent: 1,
-			world: with(withAcme, script(nothing, accept, leased, running(0, 12), running(7, 12), running(7, 12), settle)),
+			world: with(withAcme, script(nothing, accept, leased, running(0, 12), running(7, 12), stay, settle)),
 		},
 		{
 			name: "settles as json", args: append(suspend, "-o", "json"), sent: 1,
@@ -97,7 +97,7 @@ func TestWait(t *testing.T) {
 			w.width = 72
 			script(accept, running(7, 12), giveUp)(w)
 		})},
-		{name: "tries again", args: suspend, sent: 1, world: with(withAcme, script(accept, backoff, backoff, backoff, running(1, 12), settle))},
+		{name: "tries again", args: suspend, sent: 1, world: with(withAcme, script(accept, backoff, nothing, running(1, 12), settle))},
 		{
 			name: "another event comes in the same moment", args: suspend, sent: 1,
 			world: with(withAcme, script(func(w *world) { accept(w); another(w) }, running(7, 12), settle)),
@@ -126,7 +126,10 @@ func TestWait(t *testing.T) {
 			}),
 		},
 		{name: "no worker", args: append(suspend, "--timeout", "5s"), sent: 1, code: 7, world: withAcme},
-		{name: "timeout", args: append(suspend, "--timeout", "65s"), sent: 1, code: 7, world: with(withAcme, script(accept, running(7, 12)))},
+		{
+			name: "timeout", args: append(suspend, "--timeout", "65s"), sent: 1, code: 7,
+			world: with(withAcme, script(accept, running(7, 12))),
+		},
 		{
 			name: "interrupted", args: suspend, sent: 1, code: 130, interrupt: 3 * time.Second,
 			world: with(withAcme, script(accept, running(7, 12))),
@@ -244,7 +247,7 @@ func TestWaitForSentEvents(t *testing.T) {
 			name: "many", args: args, sent: 3, code: 5,
 			world: with(with(withAcme, duplicate), func(w *world) {
 				w.stdin = suspended + "\n" + old + "\n" + lineResume
-				script(nothing, nothing, func(w *world) { accept(w) })(w)
+				script(nothing, accept)(w)
 			}),
 		},
 		{

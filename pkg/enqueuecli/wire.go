@@ -151,7 +151,7 @@ type fleetPort struct{ *registry.Registry }
 func (p fleetPort) State(ctx context.Context) (fleetState, error) {
 	state, err := p.Fleet(ctx)
 	if err != nil {
-		return fleetState{}, err //nolint:wrapcheck // it says what it did
+		return fleetState{}, err
 	}
 
 	return fleetState(state), nil
@@ -162,7 +162,7 @@ type deadLetterPort struct{ letters *queue.DeadLetters }
 func (p deadLetterPort) List(ctx context.Context, limit int) ([]deadLetter, error) {
 	found, err := p.letters.List(ctx, limit)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it says what it did
+		return nil, err
 	}
 
 	letters := make([]deadLetter, 0, len(found))
@@ -184,7 +184,7 @@ func (p deadLetterPort) Show(ctx context.Context, id string) (deadLetter, error)
 
 func (p deadLetterPort) Redrive(ctx context.Context, ids []string) ([]string, error) {
 	if len(ids) == 0 {
-		return p.letters.RedriveAll(ctx) //nolint:wrapcheck // it says what it did
+		return p.letters.RedriveAll(ctx)
 	}
 
 	done, err := p.letters.Redrive(ctx, ids...)

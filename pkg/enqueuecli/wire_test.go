@@ -3,7 +3,7 @@ package enqueuecli_test
 import (
 	"bytes"
 	"context"
-	"crypto/md5" //nolint:gosec // SQS speaks it
+	"crypto/md5"
 	"encoding/hex"
 	"encoding/json"
 	"io"
@@ -33,7 +33,7 @@ type cloud struct {
 }
 
 func digest(body string) string {
-	sum := md5.Sum([]byte(body)) //nolint:gosec // SQS speaks it
+	sum := md5.Sum([]byte(body))
 
 	return hex.EncodeToString(sum[:])
 }
@@ -78,11 +78,11 @@ func (c *cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.gone = true
 	}
 
-	_ = json.NewEncoder(w).Encode(out) //nolint:errchkjson // a map of plain values
+	_ = json.NewEncoder(w).Encode(out)
 }
 
 // main runs Main against a cloud.
-func (c *cloud) main(t *testing.T, env map[string]string, args ...string) ran {
+func (*cloud) main(t *testing.T, env map[string]string, args ...string) ran {
 	t.Helper()
 
 	var stdout, stderr bytes.Buffer
@@ -94,7 +94,7 @@ func (c *cloud) main(t *testing.T, env map[string]string, args ...string) ran {
 
 // The SDK reads the environment of the process, so these do not run beside
 // each other.
-func TestMainAgainstAWS(t *testing.T) { //nolint:paralleltest // see above
+func TestMainAgainstAWS(t *testing.T) {
 	c := &cloud{}
 	server := httptest.NewServer(c)
 
