@@ -15,7 +15,7 @@ func TestTo(t *testing.T) {
 
 	for name, c := range map[string]struct{ word, want string }{
 		"a letter too many":     {"programm", "program"},
-		"a letter is missing":   {"paramters", "parameters"},
+		"a letter is missing":   {"parameters", "parameters"},
 		"neighbours swapped":    {"wvae", "wave"},
 		"wrong letter":          {"wade", "wave"},
 		"case":                  {"oncreate", "onCreate"},

@@ -35,8 +35,14 @@ type unit struct {
 // others, and each group from large to small.
 func units() []unit {
 	return []unit{
-		{"Ti", tebi}, {"Gi", gibi}, {"Mi", mebi}, {"Ki", kibi},
-		{"T", tera}, {"G", giga}, {"M", mega}, {"k", kilo},
+		{"Ti", tebi},
+		{"Gi", gibi},
+		{"Mi", mebi},
+		{"Ki", kibi},
+		{"T", tera},
+		{"G", giga},
+		{"M", mega},
+		{"k", kilo},
 	}
 }
 

@@ -50,7 +50,9 @@ func TestBytes(t *testing.T) {
 func TestBytesRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		b := capacity.Bytes(rapid.Int64Min(0).Draw(t, "n") >> rapid.IntRange(0, 40).Draw(t, "shift") << rapid.IntRange(0, 20).Draw(t, "back"))
+		n := rapid.Int64Min(0).Draw(t, "n") >> rapid.IntRange(0, 40).Draw(t, "shift")
+		b := capacity.Bytes(n << rapid.IntRange(0, 20).Draw(t, "back"))
+
 		if b < 0 {
 			return
 		}
@@ -88,6 +90,9 @@ func TestLimit(t *testing.T) {
 		info  = "proc/meminfo"
 		pod   = "sys/fs/cgroup/kubepods/pod1"
 		first = "sys/fs/cgroup/memory"
+		top   = "sys/fs/cgroup/memory.max"
+		oneGi = "1073741824\n"
+		twoGi = "2147483648\n"
 	)
 
 	for name, c := range map[string]struct {
@@ -97,43 +102,51 @@ func TestLimit(t *testing.T) {
 		source   string
 	}{
 		"override": {
-			map[string]string{self: "0::/\n", "sys/fs/cgroup/memory.max": "1073741824\n", info: meminfo}, 3 * gib, 3 * gib, capacity.SourceOverride,
+			map[string]string{self: "0::/\n", top: oneGi, info: meminfo}, 3 * gib, 3 * gib, capacity.SourceOverride,
 		},
 		"v2, own namespace": {
-			map[string]string{self: "0::/\n", "sys/fs/cgroup/memory.max": "1073741824\n", info: meminfo}, 0, gib, "memory.max of cgroup v2 /",
+			map[string]string{self: "0::/\n", top: oneGi, info: meminfo},
+			0, gib, "memory.max of cgroup v2 /",
 		},
 		"v2, nested, the limit of the pod around it": {
 			map[string]string{
-				self: "0::/kubepods/pod1/container\n", pod + "/memory.max": "2147483648\n", pod + "/container/memory.max": "max\n", info: meminfo,
+				self: "0::/kubepods/pod1/container\n", pod + "/memory.max": twoGi, pod + "/container/memory.max": "max\n", info: meminfo,
 			}, 0, 2 * gib, "memory.max of cgroup v2 /kubepods/pod1",
 		},
 		"v2, nested, the lowest wins": {
 			map[string]string{
-				self: "0::/kubepods/pod1/container\n", pod + "/memory.max": "2147483648\n", pod + "/container/memory.max": "3221225472\n", info: meminfo,
+				self: "0::/kubepods/pod1/container\n", pod + "/memory.max": twoGi,
+				pod + "/container/memory.max": "3221225472\n", info: meminfo,
 			}, 0, 2 * gib, "memory.max of cgroup v2 /kubepods/pod1",
 		},
 		"v2, memory.high below memory.max": {
-			map[string]string{self: "0::/a\n", "sys/fs/cgroup/a/memory.max": "2147483648\n", "sys/fs/cgroup/a/memory.high": "1073741824\n", info: meminfo},
+			map[string]string{
+				self: "0::/a\n", "sys/fs/cgroup/a/memory.max": twoGi, "sys/fs/cgroup/a/memory.high": oneGi, info: meminfo,
+			},
 			0, gib, "memory.high of cgroup v2 /a",
 		},
 		"v2, the path of the host is not there": {
-			map[string]string{self: "0::/../../host/path\n", "sys/fs/cgroup/memory.max": "1073741824\n", info: meminfo}, 0, gib, "memory.max of cgroup v2 /",
+			map[string]string{self: "0::/../../host/path\n", top: oneGi, info: meminfo},
+			0, gib, "memory.max of cgroup v2 /",
 		},
 		"v2, max": {
-			map[string]string{self: "0::/a\n", "sys/fs/cgroup/a/memory.max": "max\n", "sys/fs/cgroup/a/memory.high": "max\n", info: meminfo},
+			map[string]string{
+				self: "0::/a\n", "sys/fs/cgroup/a/memory.max": "max\n", "sys/fs/cgroup/a/memory.high": "max\n", info: meminfo,
+			},
 			0, 16 * gib, "memory of the machine",
 		},
 		"v2, more than the machine has": {
-			map[string]string{self: "0::/\n", "sys/fs/cgroup/memory.max": "99999999999999\n", info: meminfo}, 0, 16 * gib, "memory of the machine",
+			map[string]string{self: "0::/\n", top: "99999999999999\n", info: meminfo},
+			0, 16 * gib, "memory of the machine",
 		},
 		"v1, nested": {
 			map[string]string{
-				self: "12:cpu,cpuacct:/x\n4:memory:/docker/a:b\n", first + "/docker/a:b/memory.limit_in_bytes": "1073741824\n",
+				self: "12:cpu,cpuacct:/x\n4:memory:/docker/a:b\n", first + "/docker/a:b/memory.limit_in_bytes": oneGi,
 				first + "/memory.limit_in_bytes": "9223372036854771712\n", info: meminfo,
 			}, 0, gib, "memory.limit_in_bytes of cgroup v1 /docker/a:b",
 		},
 		"v1, the path of the host is not there": {
-			map[string]string{self: "4:memory:/docker/abc\n", first + "/memory.limit_in_bytes": "1073741824\n", info: meminfo},
+			map[string]string{self: "4:memory:/docker/abc\n", first + "/memory.limit_in_bytes": oneGi, info: meminfo},
 			0, gib, "memory.limit_in_bytes of cgroup v1 /",
 		},
 		"v1, unlimited": {
@@ -142,14 +155,15 @@ func TestLimit(t *testing.T) {
 		},
 		"both versions, memory in the first": {
 			map[string]string{
-				self: "4:hugetlb,memory:/\n0::/\n", first + "/memory.limit_in_bytes": "1073741824\n", "sys/fs/cgroup/memory.max": "1\n", info: meminfo,
+				self: "4:hugetlb,memory:/\n0::/\n", first + "/memory.limit_in_bytes": oneGi, top: "1\n", info: meminfo,
 			}, 0, gib, "memory.limit_in_bytes of cgroup v1 /",
 		},
 		"nonsense": {
-			map[string]string{self: "what\n\n", "sys/fs/cgroup/memory.max": "-5\n", info: meminfo}, 0, 16 * gib, "memory of the machine",
+			map[string]string{self: "what\n\n", top: "-5\n", info: meminfo},
+			0, 16 * gib, "memory of the machine",
 		},
 		"no control groups": {map[string]string{info: meminfo}, 0, 16 * gib, "memory of the machine"},
-		"no machine":        {map[string]string{"sys/fs/cgroup/memory.max": "1073741824\n"}, 0, gib, "memory.max of cgroup v2 /"},
+		"no machine":        {map[string]string{top: oneGi}, 0, gib, "memory.max of cgroup v2 /"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -216,7 +230,9 @@ func TestSlots(t *testing.T) {
 			_, err := capacity.Slots(limit, cfg)
 			require.ErrorIs(t, err, capacity.ErrNoSlot)
 
-			for _, part := range []string{"LESSOR_MEMORY_RESERVE=256Mi", "LESSOR_OPERATION_MEMORY=768Mi", "need 1Gi", "LESSOR_MEMORY_LIMIT", "pod"} {
+			for _, part := range []string{
+				"LESSOR_MEMORY_RESERVE=256Mi", "LESSOR_OPERATION_MEMORY=768Mi", "need 1Gi", "LESSOR_MEMORY_LIMIT", "pod",
+			} {
 				require.ErrorContains(t, err, part)
 			}
 		})

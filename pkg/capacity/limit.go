@@ -77,8 +77,8 @@ func Limit(fsys fs.FS, override Bytes) (limit Bytes, source string, err error) {
 
 // memberOf finds the group of this process that has the memory controller.
 // Where both versions are mounted that is the first one's.
-func memberOf(fsys fs.FS) (hierarchy, string) {
-	h, group := version2(), "/"
+func memberOf(fsys fs.FS) (h hierarchy, group string) {
+	h, group = version2(), "/"
 
 	data, err := fs.ReadFile(fsys, "proc/self/cgroup")
 	if err != nil {

@@ -213,7 +213,10 @@ func TestParseRefuses(t *testing.T) {
 		"no tiers":         {"version: 1\ntiers: {}\n", []string{"line 2: tiers: empty"}},
 		"tiers is null":    {"version: 1\ntiers:\n", []string{"line 2: tiers: is nothing; give a mapping"}},
 		"tier is a string": {"version: 1\ntiers:\n  free: pool\n", []string{`line 3: tiers.free: is string ("pool"); give a mapping`}},
-		"name of a tier":   {"version: 1\ntiers:\n  Free Tier: {program: pool}\n", []string{"line 3: tiers.Free Tier: a tier's name must match"}},
+		"name of a tier": {
+			"version: 1\ntiers:\n  Free Tier: {program: pool}\n",
+			[]string{"line 3: tiers.Free Tier: a tier's name must match"},
+		},
 		"number as a name": {"version: 1\ntiers:\n  1: {program: pool}\n", []string{"line 3: tiers: the key 1 is not a string"}},
 		"typo in a key": {
 			"version: 1\ntiers:\n  free:\n    programm: pool\n",
@@ -311,7 +314,7 @@ tiers:
 			for i, want := range tc.want {
 				require.ErrorContains(t, found[i], want)
 
-				var problem *catalog.Problem
+				var problem *catalog.ProblemError
 				require.ErrorAs(t, found[i], &problem)
 				require.NotEmpty(t, problem.Fix)
 			}
@@ -353,9 +356,9 @@ func FuzzParse(f *testing.F) {
 }
 
 func ExampleParse() {
-	_, err := catalog.Parse([]byte("version: 1\ntiers:\n  free:\n    program: pol\n    waves: 1\n"), programs(), nil)
+	_, err := catalog.Parse([]byte("version: 1\ntiers:\n  free:\n    program: pol\n    parameters: none\n"), programs(), nil)
 	fmt.Println(err)
 	// Output:
 	// line 4: tiers.free.program: unknown program "pol"; did you mean "pool"? Known: pool, silo
-	// line 5: tiers.free.waves: unknown key "waves"; did you mean "wave"? Known: program, parameters, wave, onCreate, onUpdate, maxAttempts, protect, finalSnapshot, dataLoss, roleArn
+	// line 5: tiers.free.parameters: is string ("none"); give a mapping
 }

@@ -29,7 +29,7 @@ var (
 
 // Load reads the catalog in a file. See Parse.
 func Load(path string, programs map[string]Checker, regions []string) (*Catalog, error) {
-	data, err := os.ReadFile(path) //nolint:gosec // The operator names the file.
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading the catalog: %w", err)
 	}
@@ -37,7 +37,7 @@ func Load(path string, programs map[string]Checker, regions []string) (*Catalog,
 	return parse(path, data, programs, regions)
 }
 
-// Parse reads a catalog strictly. Its error joins every *Problem that there
+// Parse reads a catalog strictly. Its error joins every *ProblemError that there
 // is. The parameters of a tier must satisfy its program by themselves, since
 // most tenants have none of their own. No regions allow every region.
 func Parse(data []byte, programs map[string]Checker, regions []string) (*Catalog, error) {

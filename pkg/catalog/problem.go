@@ -11,9 +11,9 @@ import (
 	"github.com/lessor-dev/lessor/internal/nearest"
 )
 
-// Problem is one thing wrong with a catalog. The error of Parse joins all of
+// ProblemError is one thing wrong with a catalog. The error of Parse joins all of
 // them.
-type Problem struct {
+type ProblemError struct {
 	// File is "" if the catalog was not read from one.
 	File string
 	Line int
@@ -25,7 +25,7 @@ type Problem struct {
 }
 
 // Error says where, what, and how to fix it in one line.
-func (p *Problem) Error() string {
+func (p *ProblemError) Error() string {
 	var b strings.Builder
 
 	if p.File != "" {
@@ -51,11 +51,11 @@ func (p *Problem) Error() string {
 // to repair a catalog.
 type problems struct {
 	file  string
-	found []*Problem
+	found []*ProblemError
 }
 
 func (p *problems) add(line int, path, message, fix string) {
-	p.found = append(p.found, &Problem{File: p.file, Line: line, Path: path, Message: message, Fix: fix})
+	p.found = append(p.found, &ProblemError{File: p.file, Line: line, Path: path, Message: message, Fix: fix})
 }
 
 // unknown adds a word that is none of the known ones.
@@ -74,7 +74,7 @@ func (p *problems) unknown(line int, path, what, word string, known []string) {
 
 // err joins the problems in the order of the document.
 func (p *problems) err() error {
-	slices.SortStableFunc(p.found, func(a, b *Problem) int { return a.Line - b.Line })
+	slices.SortStableFunc(p.found, func(a, b *ProblemError) int { return a.Line - b.Line })
 
 	joined := make([]error, 0, len(p.found))
 	for _, problem := range p.found {

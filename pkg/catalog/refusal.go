@@ -17,8 +17,8 @@ type refusal struct {
 
 // refusals takes the error of a Checker apart.
 func refusals(err error, parameters tenant.Parameters) []refusal {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // only what is joined itself
-		var list []refusal
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		list := make([]refusal, 0, len(joined.Unwrap()))
 		for _, e := range joined.Unwrap() {
 			list = append(list, refusals(e, parameters)...)
 		}

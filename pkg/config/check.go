@@ -48,7 +48,7 @@ func check(s setting, v variable, value string) error {
 // fits reports whether the reader of the environment will be able to make the
 // type of it.
 func fits(kind reflect.Type, value string) error {
-	if text, ok := reflect.New(kind).Interface().(encoding.TextUnmarshaler); ok {
+	if text, ok := reflect.TypeAssert[encoding.TextUnmarshaler](reflect.New(kind)); ok {
 		if err := text.UnmarshalText([]byte(value)); err != nil {
 			return fmt.Errorf("%w: %w", errType, err)
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/lessor-dev/lessor/pkg/event"
 )
 
+//nolint:gochecknoglobals // a flag of the test binary
 var update = flag.Bool("update", false, "write the table into README.md")
 
 // minimal is everything that must be set.
@@ -101,35 +102,41 @@ func TestLoadWorkerRefuses(t *testing.T) {
 		"key missing":               {"LESSOR_SECRETS_PROVIDER", "", []string{"is not set", "awskms://"}},
 		"queue is no URL":           {"LESSOR_QUEUE_URL", "events", []string{`"events" cannot be used: it is no URL`}},
 		"queue is an ARN":           {"LESSOR_QUEUE_URL", "arn:aws:sqs:eu-central-1:1:q", []string{"it is no URL"}},
-		"both queues the same":      {"LESSOR_DEAD_LETTER_QUEUE_URL", minimal()["LESSOR_QUEUE_URL"], []string{"is the queue of events itself"}},
-		"negative duration":         {"LESSOR_DRAIN_TIMEOUT", "-30m", []string{`"-30m"`, "must not be negative", "such as 30m"}},
-		"negative timeout":          {"LESSOR_OPERATION_TIMEOUT", "-2h", []string{`"-2h"`, "must be above 0", "such as 2h"}},
-		"duration without a unit":   {"LESSOR_BACKOFF_MIN", "10", []string{`"10" cannot be read as a duration`, "such as 10s"}},
-		"operation above 11 hours":  {"LESSOR_OPERATION_TIMEOUT", "11h1s", []string{"11h0m1s", "below 11h"}},
-		"poll wait too long":        {"LESSOR_POLL_WAIT", "21s", []string{"out of range", "from 1s to 20s"}},
-		"visibility too short":      {"LESSOR_VISIBILITY_TIMEOUT", "1s", []string{"out of range", "10s"}},
-		"lease margin":              {"LESSOR_LEASE_MARGIN", "50s", []string{"50s", "LESSOR_LEASE_DURATION"}},
-		"table":                     {"LESSOR_TABLE", "no spaces", []string{"does not match"}},
-		"bucket":                    {"LESSOR_STATE_BUCKETS", "ok-bucket,NOT_OK", []string{`"NOT_OK"`}},
-		"bucket twice":              {"LESSOR_STATE_BUCKETS", "a-bucket,a-bucket", []string{"it is there twice"}},
-		"bucket list with a gap":    {"LESSOR_STATE_BUCKETS", "a-bucket,,b-bucket", []string{`""`}},
-		"region":                    {"LESSOR_REGIONS", "Frankfurt", []string{`"Frankfurt"`, "eu-central-1,us-east-1"}},
-		"event order":               {"LESSOR_EVENT_ORDER", "tme", []string{"did you mean time?"}},
-		"log level":                 {"LESSOR_LOG_LEVEL", "verbose", []string{"debug, info, warn or error"}},
-		"log format":                {"LESSOR_LOG_FORMAT", "xml", []string{"json or text"}},
-		"pprof":                     {"LESSOR_PPROF", "yes please", []string{"true or false"}},
-		"admin address":             {"LESSOR_ADMIN_ADDRESS", "9090", []string{"it has no port", ":port"}},
-		"admin port":                {"LESSOR_ADMIN_ADDRESS", ":99999", []string{"below 65536"}},
-		"slots":                     {"LESSOR_MAX_SLOTS", "0", []string{"out of range", "from 1"}},
-		"slots of a half":           {"LESSOR_MAX_SLOTS", "1.5", []string{"as a whole number"}},
-		"parallel":                  {"LESSOR_PARALLEL", "0", []string{"out of range"}},
-		"memory":                    {"LESSOR_OPERATION_MEMORY", "lots", []string{"not an amount of memory", "768Mi"}},
-		"no memory":                 {"LESSOR_OPERATION_MEMORY", "0Mi", []string{"must be above 0"}},
-		"memory limit below a slot": {"LESSOR_MEMORY_LIMIT", "512Mi", []string{"the limit is 512Mi", "LESSOR_OPERATION_MEMORY=768Mi", "need 1Gi"}},
-		"backoffs the wrong way":    {"LESSOR_BACKOFF_MIN", "20m", []string{"LESSOR_BACKOFF_MAX (15m0s)"}},
-		"result target":             {"LESSOR_RESULT_TARGET", "arn:aws:s3:::bucket", []string{"SNS topic"}},
-		"secrets provider":          {"LESSOR_SECRETS_PROVIDER", "passphrase", []string{"awskms://"}},
-		"project":                   {"LESSOR_PROJECT", "a/b", []string{`"a/b"`}},
+		"both queues the same": {
+			"LESSOR_DEAD_LETTER_QUEUE_URL", minimal()["LESSOR_QUEUE_URL"],
+			[]string{"is the queue of events itself"},
+		},
+		"negative duration":        {"LESSOR_DRAIN_TIMEOUT", "-30m", []string{`"-30m"`, "must not be negative", "such as 30m"}},
+		"negative timeout":         {"LESSOR_OPERATION_TIMEOUT", "-2h", []string{`"-2h"`, "must be above 0", "such as 2h"}},
+		"duration without a unit":  {"LESSOR_BACKOFF_MIN", "10", []string{`"10" cannot be read as a duration`, "such as 10s"}},
+		"operation above 11 hours": {"LESSOR_OPERATION_TIMEOUT", "11h1s", []string{"11h0m1s", "below 11h"}},
+		"poll wait too long":       {"LESSOR_POLL_WAIT", "21s", []string{"out of range", "from 1s to 20s"}},
+		"visibility too short":     {"LESSOR_VISIBILITY_TIMEOUT", "1s", []string{"out of range", "10s"}},
+		"lease margin":             {"LESSOR_LEASE_MARGIN", "50s", []string{"50s", "LESSOR_LEASE_DURATION"}},
+		"table":                    {"LESSOR_TABLE", "no spaces", []string{"does not match"}},
+		"bucket":                   {"LESSOR_STATE_BUCKETS", "ok-bucket,NOT_OK", []string{`"NOT_OK"`}},
+		"bucket twice":             {"LESSOR_STATE_BUCKETS", "a-bucket,a-bucket", []string{"it is there twice"}},
+		"bucket list with a gap":   {"LESSOR_STATE_BUCKETS", "a-bucket,,b-bucket", []string{`""`}},
+		"region":                   {"LESSOR_REGIONS", "Frankfurt", []string{`"Frankfurt"`, "eu-central-1,us-east-1"}},
+		"event order":              {"LESSOR_EVENT_ORDER", "tme", []string{"did you mean time?"}},
+		"log level":                {"LESSOR_LOG_LEVEL", "verbose", []string{"debug, info, warn or error"}},
+		"log format":               {"LESSOR_LOG_FORMAT", "xml", []string{"json or text"}},
+		"pprof":                    {"LESSOR_PPROF", "yes please", []string{"true or false"}},
+		"admin address":            {"LESSOR_ADMIN_ADDRESS", "9090", []string{"it has no port", ":port"}},
+		"admin port":               {"LESSOR_ADMIN_ADDRESS", ":99999", []string{"below 65536"}},
+		"slots":                    {"LESSOR_MAX_SLOTS", "0", []string{"out of range", "from 1"}},
+		"slots of a half":          {"LESSOR_MAX_SLOTS", "1.5", []string{"as a whole number"}},
+		"parallel":                 {"LESSOR_PARALLEL", "0", []string{"out of range"}},
+		"memory":                   {"LESSOR_OPERATION_MEMORY", "lots", []string{"not an amount of memory", "768Mi"}},
+		"no memory":                {"LESSOR_OPERATION_MEMORY", "0Mi", []string{"must be above 0"}},
+		"memory limit below a slot": {
+			"LESSOR_MEMORY_LIMIT", "512Mi",
+			[]string{"the limit is 512Mi", "LESSOR_OPERATION_MEMORY=768Mi", "need 1Gi"},
+		},
+		"backoffs the wrong way": {"LESSOR_BACKOFF_MIN", "20m", []string{"LESSOR_BACKOFF_MAX (15m0s)"}},
+		"result target":          {"LESSOR_RESULT_TARGET", "arn:aws:s3:::bucket", []string{"SNS topic"}},
+		"secrets provider":       {"LESSOR_SECRETS_PROVIDER", "passphrase", []string{"awskms://"}},
+		"project":                {"LESSOR_PROJECT", "a/b", []string{`"a/b"`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -170,8 +177,8 @@ func TestLoadWorkerReportsEverything(t *testing.T) {
 		"LESSOR_OPERATION_TIMEOUT", "LESSOR_VISIBILITY_TIMEOUT", "LESSOR_LEASE_MARGIN", "LESSOR_MAX_SLOTS", "LESSOR_BACKOFF_MIN",
 	}, about, "%v", err)
 
-	var problem *config.Problem
-	require.True(t, errors.As(err, &problem))
+	var problem *config.ProblemError
+	require.ErrorAs(t, err, &problem)
 	require.NotEmpty(t, problem.Fix)
 }
 
@@ -184,7 +191,6 @@ func TestUnknown(t *testing.T) {
 	}, config.Unknown([]string{"PATH", "LESSOR_QUEUEURL", "LESSOR_TABLE", "AWS_REGION", "LESSOR_COLOUR"}))
 }
 
-//nolint:paralleltest // it sets the environment of the process
 func TestLoadWorkerWarns(t *testing.T) {
 	for name, value := range minimal() {
 		t.Setenv(name, value)
@@ -267,5 +273,5 @@ func TestReadme(t *testing.T) {
 		return
 	}
 
-	require.True(t, want == string(data), "the table is old; run: go test ./pkg/config -run TestReadme -update")
+	require.Equal(t, want, string(data), "the table is old; run: go test ./pkg/config -run TestReadme -update")
 }

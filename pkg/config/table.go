@@ -16,8 +16,10 @@ const (
 func MarkdownTable() string {
 	var needed, others strings.Builder
 
+	described := variables()
+
 	for _, s := range settingsOf(reflect.TypeFor[Worker]()) {
-		v := variables()[s.name]
+		v := described[s.name]
 		into, fallback := &others, code(s.fallback)
 
 		switch {

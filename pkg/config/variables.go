@@ -1,11 +1,10 @@
 package config
 
 import (
-	"reflect"
-	"slices"
+	"maps"
+	"strconv"
 	"strings"
 
-	"github.com/lessor-dev/lessor/internal/nearest"
 	"github.com/lessor-dev/lessor/pkg/telemetry"
 )
 
@@ -24,16 +23,27 @@ type variable struct {
 const (
 	maxVisibility = "12h"
 	maxBackoff    = "11h"
+	maxParallel   = 256
+	maxSlots      = 1024
+
+	// These begin the form of a value.
+	aDuration = "a duration such as "
+	anAmount  = "an amount such as "
+	aWhole    = "a whole number from 1 to "
 )
 
 // variables describes every variable. A test keeps it and the structs together.
 func variables() map[string]variable {
-	const (
-		aDuration = "a duration such as "
-		anAmount  = "an amount such as "
-		aWhole    = "a whole number from "
-	)
+	all := queueVariables()
+	for _, group := range []map[string]variable{tenantVariables(), stackVariables(), processVariables()} {
+		maps.Copy(all, group)
+	}
 
+	return all
+}
+
+// queueVariables are about how messages are taken.
+func queueVariables() map[string]variable {
 	return map[string]variable{
 		"LESSOR_QUEUE_URL": {
 			about: "URL of the queue of events", required: true, check: isURL,
@@ -51,9 +61,26 @@ func variables() map[string]variable {
 			about: "How long a receive call waits for messages",
 			form:  aDuration + "20s, from 1s to 20s", check: between("1s", "20s"),
 		},
+		"LESSOR_BACKOFF_MIN": {
+			about: "Wait after the first failed attempt",
+			form:  aDuration + "10s, from 1s to " + maxBackoff,
+			check: between("1s", maxBackoff),
+		},
+		"LESSOR_BACKOFF_MAX": {
+			about: "Longest wait after a failed attempt",
+			form:  aDuration + "15m, from 1s to " + maxBackoff,
+			check: between("1s", maxBackoff),
+		},
+	}
+}
+
+// tenantVariables are about what tenants may be and where their rows are.
+func tenantVariables() map[string]variable {
+	return map[string]variable{
 		"LESSOR_TABLE": {
 			about: "DynamoDB table of the tenants",
-			form:  "the name of a table: 3 to 255 letters, digits, hyphens, dots and underscores", check: matches(`^[A-Za-z0-9_.-]{3,255}$`),
+			form:  "the name of a table: 3 to 255 letters, digits, hyphens, dots and underscores",
+			check: matches(`^[A-Za-z0-9_.-]{3,255}$`),
 		},
 		"LESSOR_LEASE_DURATION": {
 			about: "How long a lease on a tenant stands without a renewal", form: aDuration + "60s",
@@ -72,6 +99,12 @@ func variables() map[string]variable {
 			about: "Regions that tenants may have, with commas", unset: "every region",
 			form: "AWS regions with commas, such as eu-central-1,us-east-1", check: each(`^[a-z]{2,}(-[a-z]+)+-\d+$`),
 		},
+	}
+}
+
+// stackVariables are about the stacks and the operations on them.
+func stackVariables() map[string]variable {
+	return map[string]variable{
 		"LESSOR_STATE_BUCKETS": {
 			about: "S3 buckets that hold the state, with commas", required: true,
 			form: "the names of S3 buckets with commas", check: each(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`),
@@ -83,7 +116,11 @@ func variables() map[string]variable {
 		"LESSOR_PROJECT":    {about: "Pulumi project of new stacks", form: "the name of a Pulumi project such as lessor"},
 		"LESSOR_PULUMI":     {about: "Path of the Pulumi CLI", form: "the path of an executable", unset: "`pulumi` on PATH"},
 		"LESSOR_PLUGIN_DIR": {about: "Directory with the provider plugins", form: "the path of a directory", unset: "the CLI's own"},
-		"LESSOR_WORK_DIR":   {about: "Directory for scratch files", form: "the path of a directory", unset: "a directory in the system's temporary one"},
+		"LESSOR_WORK_DIR": {
+			about: "Directory for scratch files",
+			form:  "the path of a directory",
+			unset: "one in the system's temporary directory",
+		},
 		"LESSOR_OPERATION_TIMEOUT": {
 			about: "How long one operation may take", form: aDuration + "2h, below 11h", check: positive,
 		},
@@ -91,26 +128,35 @@ func variables() map[string]variable {
 			about: "How long an interrupted CLI may finish what it has begun", form: aDuration + "5m", check: positive,
 		},
 		"LESSOR_PARALLEL": {
-			about: "Resources that one operation works on at once", form: aWhole + "1 to 256", check: integer(1, 256), //nolint:mnd // bounds
+			about: "Resources that one operation works on at once",
+			form:  aWhole + strconv.Itoa(maxParallel),
+			check: integer(1, maxParallel),
 		},
+	}
+}
+
+// processVariables are about the process of the worker.
+func processVariables() map[string]variable {
+	return map[string]variable{
 		"LESSOR_MAX_SLOTS": {
-			about: "Operations at once, however much memory there is", form: aWhole + "1 to 1024", check: integer(1, 1024), //nolint:mnd // bounds
+			about: "Operations at once, however much memory there is",
+			form:  aWhole + strconv.Itoa(maxSlots),
+			check: integer(1, maxSlots),
 		},
 		"LESSOR_OPERATION_MEMORY": {
 			about: "Memory that one operation needs at its peak", form: anAmount + "768Mi", check: someMemory,
 		},
 		"LESSOR_MEMORY_RESERVE": {about: "Memory for the worker itself", form: anAmount + "256Mi"},
 		"LESSOR_MEMORY_LIMIT": {
-			about: "Memory for everything", form: anAmount + "4Gi", check: someMemory, unset: "what the control group allows, or the machine has",
+			about: "Memory for everything",
+			form:  anAmount + "4Gi",
+			check: someMemory,
+			unset: "what the control group allows, or the machine has",
 		},
 		"LESSOR_DRAIN_TIMEOUT": {
-			about: "How long operations may go on after SIGTERM before they are interrupted", form: aDuration + "30m", check: notNegative,
-		},
-		"LESSOR_BACKOFF_MIN": {
-			about: "Wait after the first failed attempt", form: aDuration + "10s, from 1s to " + maxBackoff, check: between("1s", maxBackoff),
-		},
-		"LESSOR_BACKOFF_MAX": {
-			about: "Longest wait after a failed attempt", form: aDuration + "15m, from 1s to " + maxBackoff, check: between("1s", maxBackoff),
+			about: "How long operations may go on after SIGTERM before they are interrupted",
+			form:  aDuration + "30m",
+			check: notNegative,
 		},
 		"LESSOR_RESULT_TARGET": {
 			about: "Where results go: ARN of an SNS topic, of an EventBridge bus or of an SQS queue, or URL of an SQS queue",
@@ -133,77 +179,4 @@ func variables() map[string]variable {
 
 func words(list []string) string {
 	return strings.Join(list[:len(list)-1], ", ") + " or " + list[len(list)-1]
-}
-
-// setting is a variable as a struct declares it.
-type setting struct {
-	name     string
-	kind     reflect.Type
-	fallback string
-}
-
-// settingsOf finds the variables of a struct and of the structs in it.
-func settingsOf(t reflect.Type) []setting {
-	var settings []setting
-
-	for i := range t.NumField() {
-		field := t.Field(i)
-
-		tag, ok := field.Tag.Lookup("env")
-		if !ok {
-			if field.Type.Kind() == reflect.Struct {
-				settings = append(settings, settingsOf(field.Type)...)
-			}
-
-			continue
-		}
-
-		name, options, _ := strings.Cut(tag, ",")
-		s := setting{name: strings.TrimSpace(name), kind: field.Type}
-
-		for option := range strings.SplitSeq(options, ",") {
-			if value, ok := strings.CutPrefix(strings.TrimSpace(option), "default="); ok {
-				s.fallback = value
-			}
-		}
-
-		settings = append(settings, s)
-	}
-
-	return settings
-}
-
-// Names lists the variables of a worker, sorted.
-func Names() []string {
-	var names []string
-	for _, s := range settingsOf(reflect.TypeFor[Worker]()) {
-		names = append(names, s.name)
-	}
-
-	slices.Sort(names)
-
-	return names
-}
-
-// Unknown warns of variables with our prefix that no worker reads, most likely
-// for a typo.
-func Unknown(names []string) []string {
-	known := Names()
-
-	var warnings []string
-
-	for _, name := range slices.Sorted(slices.Values(names)) {
-		if !strings.HasPrefix(name, prefix) || slices.Contains(known, name) {
-			continue
-		}
-
-		warning := name + ": no such variable, so it does nothing"
-		if meant := nearest.To(name, known); meant != "" {
-			warning += "; did you mean " + meant + "?"
-		}
-
-		warnings = append(warnings, warning)
-	}
-
-	return warnings
 }

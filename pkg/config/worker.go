@@ -66,10 +66,11 @@ func LoadWorker(ctx context.Context, lookuper envconfig.Lookuper) (Worker, error
 
 	// What cannot be read is reported and then treated as not set, so that the
 	// rest is read and checked too.
-	usable := readable{Lookuper: lookuper, unusable: map[string]bool{}}
+	described := variables()
+	usable := readable{Lookuper: lookuper, variables: described, unusable: map[string]bool{}}
 
 	for _, s := range settingsOf(reflect.TypeFor[Worker]()) {
-		v := variables()[s.name]
+		v := described[s.name]
 
 		value, ok := usable.Lookup(s.name)
 		if !ok {
@@ -138,7 +139,8 @@ func (w Worker) validate(problems *problems) {
 type readable struct {
 	envconfig.Lookuper
 
-	unusable map[string]bool
+	variables map[string]variable
+	unusable  map[string]bool
 }
 
 // Lookup finds a variable that has a value.
@@ -146,7 +148,7 @@ func (r readable) Lookup(name string) (string, bool) {
 	if r.unusable[name] {
 		// A missing value that is required ends the reading; an empty one
 		// does not.
-		return "", variables()[name].required
+		return "", r.variables[name].required
 	}
 
 	value, ok := r.Lookuper.Lookup(name)
@@ -175,18 +177,18 @@ type problems struct {
 	about map[string]bool
 }
 
-// Problem is one thing wrong with the configuration.
-type Problem struct {
+// ProblemError is one thing wrong with the configuration.
+type ProblemError struct {
 	Variable string
 	Message  string
 	Fix      string
 }
 
 // Error names the variable, what is wrong and the fix.
-func (p *Problem) Error() string { return p.Variable + ": " + p.Message + "; " + p.Fix }
+func (p *ProblemError) Error() string { return p.Variable + ": " + p.Message + "; " + p.Fix }
 
 func (p *problems) add(variable, message, fix string) {
-	p.note(variable, &Problem{Variable: variable, Message: message, Fix: fix})
+	p.note(variable, &ProblemError{Variable: variable, Message: message, Fix: fix})
 }
 
 func (p *problems) note(variable string, err error) {
@@ -211,7 +213,7 @@ func (p *problems) join(err error) {
 		return
 	}
 
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // only what is joined itself
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, e := range joined.Unwrap() {
 			p.join(e)
 		}

@@ -157,24 +157,23 @@ func present(rec tenant.Record, spec tenant.Spec, catalog Resolver) (Plan, error
 func replacing(rec tenant.Record, p Plan, standing *tenant.Applied) (Plan, error) {
 	if standing.Blueprint.DataLoss {
 		return Plan{}, &InvalidError{
-			Field:   "tier",
-			Message: fmt.Sprintf("tier %q keeps data and takes no final snapshot, so a change to %q would lose it", standing.Spec.Tier, p.Spec.Tier),
-			Hint:    "set finalSnapshot for the present tier, or delete the tenant with acceptDataLoss: true and create it again",
+			Field: "tier",
+			Message: fmt.Sprintf("tier %q keeps data and takes no final snapshot, so a change to %q would lose it",
+				standing.Spec.Tier, p.Spec.Tier),
+			Hint: "set finalSnapshot for the present tier, or delete the tenant with acceptDataLoss: true and create it again",
 		}
 	}
 
-	var steps []Step
-
 	if unserved(rec, tenant.RequestReprovision) || unserved(rec, tenant.RequestRefresh) {
-		steps = append(steps, StepRefresh)
+		p.Steps = append(p.Steps, StepRefresh)
 	}
 
 	if standing.Blueprint.Protect || standing.Blueprint.FinalSnapshot {
 		p.Previous = standing
-		steps = append(steps, StepPrepareDelete)
+		p.Steps = append(p.Steps, StepPrepareDelete)
 	}
 
-	p.Steps = append(steps, firstSteps(rec, p.Blueprint)...)
+	p.Steps = append(p.Steps, firstSteps(rec, p.Blueprint)...)
 
 	return p, nil
 }

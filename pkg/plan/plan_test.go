@@ -72,7 +72,9 @@ func with(d tenant.Desired, parameters map[string]string) tenant.Desired {
 	return d
 }
 
-var stack = tenant.Stack{Project: "lessor", Name: "acme", Shard: "bucket", Created: true}
+func stack() tenant.Stack {
+	return tenant.Stack{Project: "lessor", Name: "acme", Shard: "bucket", Created: true}
+}
 
 // settled is the row of a tenant on which the plan for d succeeded, and of
 // which next is desired now.
@@ -97,14 +99,14 @@ func succeed(rec tenant.Record, p plan.Plan) tenant.Record {
 	rec.Progress, rec.Last = nil, &tenant.Outcome{OperationID: "done", Steps: names(p.Steps)}
 
 	if len(p.Steps) > 0 {
-		rec.Stack = stack
+		rec.Stack = stack()
 	}
 
 	return rec
 }
 
 func names(steps []plan.Step) []string {
-	var list []string
+	list := make([]string, 0, len(steps))
 	for _, s := range steps {
 		list = append(list, string(s))
 	}
@@ -113,7 +115,7 @@ func names(steps []plan.Step) []string {
 }
 
 func failed(rec tenant.Record, step string, steps ...string) tenant.Record {
-	rec.Stack = stack
+	rec.Stack = stack()
 	rec.Last = &tenant.Outcome{OperationID: "failed", Steps: steps, Failure: &tenant.Failure{Step: step}}
 
 	return rec
@@ -122,7 +124,8 @@ func failed(rec tenant.Record, step string, steps ...string) tenant.Record {
 func died(rec tenant.Record, step string) tenant.Record {
 	if rec.Stack == (tenant.Stack{}) {
 		// A dead worker cannot tell of the checkpoint that it made.
-		rec.Stack = tenant.Stack{Project: stack.Project, Name: stack.Name, Shard: stack.Shard}
+		rec.Stack = stack()
+		rec.Stack.Created = false
 	}
 
 	rec.Progress = &tenant.Progress{OperationID: "died", Step: step}
@@ -149,51 +152,86 @@ func TestFor(t *testing.T) {
 		want       []plan.Step
 		generation int
 	}{
-		"nobody spoke of it":                    {tenant.Record{}, nil, 0},
-		"deleted before it was created":         {tenant.Record{Desired: deleted(tenant.Desired{}, false)}, nil, 0},
-		"deleted before anything began":         {tenant.Record{Desired: deleted(free, false)}, nil, 0},
-		"requests without a tenant":             {tenant.Record{Desired: asking(tenant.Desired{}, "reprovision", "preview")}, nil, 0},
-		"first":                                 {tenant.Record{Desired: free}, steps(up), 1},
-		"first, suspended":                      {tenant.Record{Desired: suspended}, steps(up), 1},
-		"first, of a protected tier":            {tenant.Record{Desired: silo}, steps(up, protect), 1},
-		"first, with every request":             {tenant.Record{Desired: asking(silo, "reprovision", "refresh", "preview")}, steps(preview, up, protect), 1},
-		"first, after a failure":                {failed(tenant.Record{Desired: silo}, "up", "up", "protect"), steps(up, protect), 1},
-		"settled":                               {settled(free, free), nil, 1},
-		"settled, of a protected tier":          {settled(silo, silo), nil, 1},
-		"parameter added":                       {settled(free, with(free, map[string]string{"a": "1"})), steps(up), 1},
-		"parameter changed":                     {settled(with(free, map[string]string{"a": "1"}), with(free, map[string]string{"a": "2"})), steps(up), 1},
-		"parameter removed":                     {settled(with(free, map[string]string{"a": "1"}), with(free, map[string]string{"a": "null"})), steps(up), 1},
-		"parameter written otherwise":           {settled(with(free, map[string]string{"a": `{"x":1,"y":[2.0]}`}), with(free, map[string]string{"a": ` {"y":[2e0], "x":1} `})), nil, 1},
-		"suspended":                             {settled(free, suspended), steps(up), 1},
-		"resumed":                               {settled(suspended, free), steps(up), 1},
-		"tier changed":                          {settled(free, created("standard")), steps(up), 2},
-		"tier changed to a protected one":       {settled(free, silo), steps(up, protect), 2},
-		"tier changed from a protected one":     {settled(silo, free), steps(prepare, up), 2},
-		"tier changed, reprovision and preview": {settled(free, asking(created("standard"), "reprovision", "preview")), steps(refresh, preview, up), 2},
-		"reprovision":                           {settled(free, asking(free, "reprovision")), steps(refresh, up), 1},
-		"refresh":                               {settled(free, asking(free, "refresh")), steps(refresh), 1},
-		"preview":                               {settled(free, asking(free, "preview")), steps(preview), 1},
-		"refresh and preview":                   {settled(free, asking(free, "refresh", "preview")), steps(refresh, preview), 1},
-		"refresh beside a difference":           {settled(free, asking(suspended, "refresh")), steps(refresh, up), 1},
-		"preview beside a difference":           {settled(free, asking(suspended, "preview")), steps(preview, up), 1},
-		"requests served":                       {settled(asking(free, "reprovision", "refresh", "preview"), asking(free, "reprovision", "refresh", "preview")), nil, 1},
-		"refresh failed":                        {failed(settled(free, asking(free, "refresh")), "refresh", "refresh"), steps(refresh), 1},
-		"back to applied after a failed up":     {failed(settled(free, free), "up", "up"), steps(up), 1},
-		"back to applied after a death":         {died(settled(free, free), "up"), steps(up), 1},
-		"deleted":                               {settled(free, deleted(free, false)), steps(prepare, destroy, remove), 1},
-		"deleted, of a tier with a snapshot":    {settled(silo, deleted(silo, false)), steps(prepare, destroy, remove), 1},
-		"deleted, data loss accepted":           {settled(created("fragile"), deleted(created("fragile"), true)), steps(prepare, destroy, remove), 1},
-		"deleted, with requests":                {settled(free, asking(deleted(free, false), "reprovision", "refresh", "preview")), steps(prepare, destroy, remove), 1},
-		"deleted after a failed first up":       {failed(tenant.Record{Desired: deleted(free, false)}, "up", "up"), steps(destroy, remove), 1},
+		"nobody spoke of it":            {tenant.Record{}, nil, 0},
+		"deleted before it was created": {tenant.Record{Desired: deleted(tenant.Desired{}, false)}, nil, 0},
+		"deleted before anything began": {tenant.Record{Desired: deleted(free, false)}, nil, 0},
+		"requests without a tenant":     {tenant.Record{Desired: asking(tenant.Desired{}, "reprovision", "preview")}, nil, 0},
+		"first":                         {tenant.Record{Desired: free}, steps(up), 1},
+		"first, suspended":              {tenant.Record{Desired: suspended}, steps(up), 1},
+		"first, of a protected tier":    {tenant.Record{Desired: silo}, steps(up, protect), 1},
+		"first, with every request": {
+			tenant.Record{Desired: asking(silo, "reprovision", "refresh", "preview")},
+			steps(preview, up, protect), 1,
+		},
+		"first, after a failure":       {failed(tenant.Record{Desired: silo}, "up", "up", "protect"), steps(up, protect), 1},
+		"settled":                      {settled(free, free), nil, 1},
+		"settled, of a protected tier": {settled(silo, silo), nil, 1},
+		"parameter added":              {settled(free, with(free, map[string]string{"a": "1"})), steps(up), 1},
+		"parameter changed": {
+			settled(with(free, map[string]string{"a": "1"}), with(free, map[string]string{"a": "2"})),
+			steps(up), 1,
+		},
+		"parameter removed": {
+			settled(with(free, map[string]string{"a": "1"}), with(free, map[string]string{"a": "null"})),
+			steps(up), 1,
+		},
+		"parameter written otherwise": {
+			settled(with(free, map[string]string{"a": `{"x":1,"y":[2.0]}`}), with(free, map[string]string{"a": ` {"y":[2e0], "x":1} `})),
+			nil, 1,
+		},
+		"suspended":                         {settled(free, suspended), steps(up), 1},
+		"resumed":                           {settled(suspended, free), steps(up), 1},
+		"tier changed":                      {settled(free, created("standard")), steps(up), 2},
+		"tier changed to a protected one":   {settled(free, silo), steps(up, protect), 2},
+		"tier changed from a protected one": {settled(silo, free), steps(prepare, up), 2},
+		"tier changed, reprovision and preview": {
+			settled(free, asking(created("standard"), "reprovision", "preview")),
+			steps(refresh, preview, up), 2,
+		},
+		"reprovision":                 {settled(free, asking(free, "reprovision")), steps(refresh, up), 1},
+		"refresh":                     {settled(free, asking(free, "refresh")), steps(refresh), 1},
+		"preview":                     {settled(free, asking(free, "preview")), steps(preview), 1},
+		"refresh and preview":         {settled(free, asking(free, "refresh", "preview")), steps(refresh, preview), 1},
+		"refresh beside a difference": {settled(free, asking(suspended, "refresh")), steps(refresh, up), 1},
+		"preview beside a difference": {settled(free, asking(suspended, "preview")), steps(preview, up), 1},
+		"requests served": {
+			settled(asking(free, "reprovision", "refresh", "preview"), asking(free, "reprovision", "refresh", "preview")),
+			nil, 1,
+		},
+		"refresh failed":                     {failed(settled(free, asking(free, "refresh")), "refresh", "refresh"), steps(refresh), 1},
+		"back to applied after a failed up":  {failed(settled(free, free), "up", "up"), steps(up), 1},
+		"back to applied after a death":      {died(settled(free, free), "up"), steps(up), 1},
+		"deleted":                            {settled(free, deleted(free, false)), steps(prepare, destroy, remove), 1},
+		"deleted, of a tier with a snapshot": {settled(silo, deleted(silo, false)), steps(prepare, destroy, remove), 1},
+		"deleted, data loss accepted": {
+			settled(created("fragile"), deleted(created("fragile"), true)),
+			steps(prepare, destroy, remove), 1,
+		},
+		"deleted, with requests": {
+			settled(free, asking(deleted(free, false), "reprovision", "refresh", "preview")),
+			steps(prepare, destroy, remove), 1,
+		},
+		"deleted after a failed first up": {
+			failed(tenant.Record{Desired: deleted(free, false)}, "up", "up"), steps(destroy, remove), 1,
+		},
 		"deleted after a death in the first up": {died(tenant.Record{Desired: deleted(free, false)}, ""), steps(destroy, remove), 1},
-		"deletion failed early":                 {failed(settled(free, deleted(free, false)), "prepare-delete", "prepare-delete", "destroy", "remove"), steps(prepare, destroy, remove), 1},
-		"deletion failed in the destroy":        {failed(settled(free, deleted(free, false)), "destroy", "prepare-delete", "destroy", "remove"), steps(destroy, remove), 1},
-		"deletion died in the remove":           {died(settled(free, deleted(free, false)), "remove"), steps(destroy, remove), 1},
-		"deletion died early":                   {died(settled(free, deleted(free, false)), "prepare-delete"), steps(prepare, destroy, remove), 1},
-		"gone":                                  {gone(deleted(free, false)), nil, 1},
-		"gone, with requests":                   {gone(asking(deleted(free, false), "reprovision", "refresh")), nil, 1},
-		"created again":                         {gone(free), steps(up), 2},
-		"created again in vain, then deleted":   {failed(gone(deleted(free, false)), "up", "up"), steps(destroy, remove), 1},
+		"deletion failed early": {
+			failed(settled(free, deleted(free, false)), "prepare-delete", "prepare-delete", "destroy", "remove"),
+			steps(prepare, destroy, remove), 1,
+		},
+		"deletion failed in the destroy": {
+			failed(settled(free, deleted(free, false)), "destroy", "prepare-delete", "destroy", "remove"),
+			steps(destroy, remove), 1,
+		},
+		"deletion died in the remove": {died(settled(free, deleted(free, false)), "remove"), steps(destroy, remove), 1},
+		"deletion died early": {
+			died(settled(free, deleted(free, false)), "prepare-delete"),
+			steps(prepare, destroy, remove), 1,
+		},
+		"gone":                                {gone(deleted(free, false)), nil, 1},
+		"gone, with requests":                 {gone(asking(deleted(free, false), "reprovision", "refresh")), nil, 1},
+		"created again":                       {gone(free), steps(up), 2},
+		"created again in vain, then deleted": {failed(gone(deleted(free, false)), "up", "up"), steps(destroy, remove), 1},
 		"died while created again, then deleted": {
 			died(gone(deleted(free, false)), "up"), steps(destroy, remove), 1,
 		},

@@ -123,7 +123,7 @@ func (a *Admin) Stop(ctx context.Context) error {
 
 	a.stop.Do(func() {
 		if err := a.server.Shutdown(ctx); err != nil {
-			a.server.Close() //nolint:errcheck,gosec // the error of Shutdown tells more
+			a.server.Close() // the error of Shutdown tells more
 			<-a.served
 
 			a.err = errors.Join(a.err, fmt.Errorf("shutting down: %w", err))
@@ -156,7 +156,7 @@ func verdictOf(err error) verdict {
 // reasons takes joined errors apart, but not those that say more than their
 // parts.
 func reasons(err error) []string {
-	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // only what is joined itself
+	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {
 		return []string{err.Error()}
 	}
@@ -195,7 +195,7 @@ func write(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	w.Write(append(data, '\n')) //nolint:errcheck,gosec // the client went away
+	w.Write(append(data, '\n')) //nolint:errcheck // the client went away
 }
 
 // readiness keeps an answer for a while. Those who ask meanwhile wait for the

@@ -108,12 +108,12 @@ func histogramOptions(name, help string, buckets []float64) prometheus.Histogram
 
 // operationBuckets go from a change of nothing to two hours.
 func operationBuckets() []float64 {
-	return []float64{1, 5, 15, 30, 60, 120, 300, 600, 900, 1200, 1800, 2700, 3600, 7200} //nolint:mnd // the table is the name
+	return []float64{1, 5, 15, 30, 60, 120, 300, 600, 900, 1200, 1800, 2700, 3600, 7200}
 }
 
 // queueBuckets go from a free worker to a day behind.
 func queueBuckets() []float64 {
-	return []float64{0.5, 1, 5, 15, 60, 300, 900, 1800, 3600, 7200, 21600, 86400} //nolint:mnd // the table is the name
+	return []float64{0.5, 1, 5, 15, 60, 300, 900, 1800, 3600, 7200, 21600, 86400}
 }
 
 // memoryBuckets go from 64 MiB to 8 GiB.

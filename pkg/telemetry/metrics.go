@@ -118,19 +118,6 @@ func NewMetrics(reg prometheus.Registerer, tiers []string) *Metrics {
 	return m
 }
 
-func (m *Metrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{
-		collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		m.MessagesReceived, m.MessagesDeleted, m.MessagesDeadLettered, m.MessagesReleased, m.MessageQueueDuration,
-		m.ReceiveRequests, m.LastSuccessfulPoll, m.VisibilityExtensions, m.EventsAccepted,
-		m.LeaseAcquisitions, m.LeaseRenewals, m.LeaseLost,
-		m.Operations, m.OperationDuration, m.OperationSteps, m.OperationMemory, m.OperationsInProgress,
-		m.CLIProcesses, m.ResultsPublished,
-		m.Slots, m.MemoryLimit, m.Draining, m.Paused, m.BuildInfo,
-	}
-}
-
 // Watch adds the gauges whose values are asked for when they are read: how
 // many slots are used, and for how long the oldest operation has run.
 func (m *Metrics) Watch(slotsUsed func() int, longestOperation func() time.Duration) {
@@ -139,7 +126,8 @@ func (m *Metrics) Watch(slotsUsed func() int, longestOperation func() time.Durat
 			Namespace: namespace, Name: "slots_used", Help: "Slots in which an operation runs or is about to.",
 		}, func() float64 { return float64(slotsUsed()) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Namespace: namespace, Name: "longest_running_operation_seconds", Help: "For how long the oldest running operation has run; 0 if none runs.",
+			Namespace: namespace, Name: "longest_running_operation_seconds",
+			Help: "For how long the oldest running operation has run; 0 if none runs.",
 		}, func() float64 { return longestOperation().Seconds() }),
 	)
 }
@@ -171,6 +159,19 @@ func (m *Metrics) OperationFinished(tier string, outcome tenant.Outcome, process
 
 	if peakMemory > 0 {
 		m.OperationMemory.Observe(float64(peakMemory))
+	}
+}
+
+func (m *Metrics) collectors() []prometheus.Collector {
+	return []prometheus.Collector{
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		m.MessagesReceived, m.MessagesDeleted, m.MessagesDeadLettered, m.MessagesReleased, m.MessageQueueDuration,
+		m.ReceiveRequests, m.LastSuccessfulPoll, m.VisibilityExtensions, m.EventsAccepted,
+		m.LeaseAcquisitions, m.LeaseRenewals, m.LeaseLost,
+		m.Operations, m.OperationDuration, m.OperationSteps, m.OperationMemory, m.OperationsInProgress,
+		m.CLIProcesses, m.ResultsPublished,
+		m.Slots, m.MemoryLimit, m.Draining, m.Paused, m.BuildInfo,
 	}
 }
 
