@@ -13,18 +13,22 @@ import (
 
 	"github.com/lessor-dev/lessor/infra/programs"
 	"github.com/lessor-dev/lessor/internal/localaws"
+	"github.com/lessor-dev/lessor/pkg/engine"
 	"github.com/lessor-dev/lessor/pkg/worker"
 )
 
 // workerVariable makes this test binary a worker, so that the tests need no
-// second program that links pulumi-aws.
-const workerVariable = "LESSOR_E2E_WORKER"
+// second program that links pulumi-aws. It has no prefix of ours, or the worker
+// would warn of it.
+const workerVariable = "E2E_WORKER"
 
 // local is the one environment of all tests: each uses tenants of its own.
 var local *localaws.Env //nolint:gochecknoglobals // set once by TestMain
 
 func TestMain(m *testing.M) {
-	if os.Getenv(workerVariable) != "" {
+	// The child of a worker has the variable no more, but the argument.
+	child := len(os.Args) > 1 && os.Args[1] == engine.ChildArgument
+	if child || os.Getenv(workerVariable) != "" {
 		all := programs.All()
 		for name, program := range testPrograms() {
 			all[name] = program

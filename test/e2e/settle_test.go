@@ -77,12 +77,8 @@ func TestHundredUpdatesDuringOneOperation(t *testing.T) {
 		}))
 	}
 
-	f.await("all updates to be applied", 2*time.Minute, func() bool {
-		rec := f.settled("hot", 2*time.Minute)
-
-		return rec.AppliedSeq == updates+1
-	})
-	f.idle(time.Minute)
+	// SQS may reorder them, and those that come late change nothing.
+	f.idle(2 * time.Minute)
 
 	rec := f.settled("hot", time.Minute)
 	require.JSONEq(t, "99", string(rec.Applied.Spec.Parameters["n"]))
