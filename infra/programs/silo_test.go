@@ -21,7 +21,8 @@ func TestSilo(t *testing.T) {
 	out := must(t, programs.Silo(), topology())
 
 	require.Equal(t, map[string]any{
-		"isolation": "silo", "serving": true, "region": "eu-west-1", "vpcId": "t1-vpc-id", "subnetIds": []any{"t1-private-1-id", "t1-private-2-id"},
+		"isolation": "silo", "serving": true, "region": "eu-west-1",
+		"vpcId": "t1-vpc-id", "subnetIds": []any{"t1-private-1-id", "t1-private-2-id"},
 		"securityGroupId": "t1-db-access-id", "databaseEndpoint": "t1-db.example:5432", "databaseName": "app",
 		"databaseSecretArn": "arn:secret", "kmsKeyArn": "arn:t1-key",
 	}, out.outputs)
@@ -35,7 +36,8 @@ func TestSilo(t *testing.T) {
 		provider: "pulumi:providers:aws", "t1-network": "lessor:programs:Network", "t1-encryption": "lessor:programs:Key",
 		"t1-database": "lessor:programs:Database", "t1-vpc": "aws:ec2/vpc:Vpc", "t1-private-1": "aws:ec2/subnet:Subnet",
 		"t1-private-2": "aws:ec2/subnet:Subnet", "t1-key": "aws:kms/key:Key", "t1-key-alias": "aws:kms/alias:Alias",
-		"t1-db-access": "aws:ec2/securityGroup:SecurityGroup", "t1-db-subnets": "aws:rds/subnetGroup:SubnetGroup", "t1-db": "aws:rds/instance:Instance",
+		"t1-db-access": "aws:ec2/securityGroup:SecurityGroup", "t1-db-subnets": "aws:rds/subnetGroup:SubnetGroup",
+		"t1-db": "aws:rds/instance:Instance",
 	}, names)
 }
 
@@ -52,7 +54,9 @@ func TestSiloUsesItsOwnProvider(t *testing.T) {
 
 	config := out.inputs(provider)
 	require.Equal(t, "eu-west-1", config["region"])
-	require.Equal(t, map[string]any{"tags": map[string]any{"tenant-id": "acme", "tier": "enterprise", "managed-by": "lessor"}}, config["defaultTags"])
+	require.Equal(t, map[string]any{
+		"tags": map[string]any{"tenant-id": "acme", "tier": "enterprise", "managed-by": "lessor"},
+	}, config["defaultTags"])
 	require.Equal(t, map[string]any{"roleArn": "arn:aws:iam::1:role/tenant", "sessionName": "acme-t1-lessor"}, config["assumeRole"])
 	require.NotContains(t, must(t, programs.Silo(), topology()).inputs(provider), "assumeRole")
 }
@@ -60,7 +64,8 @@ func TestSiloUsesItsOwnProvider(t *testing.T) {
 func TestSiloDatabase(t *testing.T) {
 	t.Parallel()
 
-	db := must(t, programs.Silo(), topology(with("storageGiB", "100"), with("maxStorageGiB", "200"), with("multiAz", "true"))).inputs("t1-db")
+	out := must(t, programs.Silo(), topology(with("storageGiB", "100"), with("maxStorageGiB", "200"), with("multiAz", "true")))
+	db := out.inputs("t1-db")
 
 	for property, want := range map[string]any{
 		"identifier": "acme-t1-db", "engine": "postgres", "allocatedStorage": 100.0, "maxAllocatedStorage": 200.0, "multiAz": true,
@@ -198,13 +203,16 @@ func TestPhysicalNames(t *testing.T) {
 		require.LessOrEqual(t, len(db), 63)
 
 		return []any{
-			db, out.inputs(prefix + "db-access")["name"], out.inputs(prefix + "db-subnets")["name"], out.inputs(prefix + "key-alias")["name"],
+			db, out.inputs(prefix + "db-access")["name"], out.inputs(prefix + "db-subnets")["name"],
+			out.inputs(prefix + "key-alias")["name"],
 		}
 	}
 
 	seen := map[any]bool{}
 
-	for _, id := range []tenant.ID{"acme", "Acme", "acme_1", "acme.1", "acme-1", "0", tenant.ID(strings.Repeat("x", 63)), tenant.ID(strings.Repeat("x", 62) + "_")} {
+	long := strings.Repeat("x", 62)
+
+	for _, id := range []tenant.ID{"acme", "Acme", "acme_1", "acme.1", "acme-1", "0", tenant.ID(long + "x"), tenant.ID(long + "_")} {
 		for generation := 1; generation <= 2; generation++ {
 			for part, name := range physical(id, generation) {
 				key := [2]any{part, name}

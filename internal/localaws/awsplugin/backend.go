@@ -13,8 +13,8 @@ import (
 
 const (
 	pollInterval = 100 * time.Millisecond
-	retryMin     = 20 * time.Millisecond
-	retryMax     = 500 * time.Millisecond
+	firstRetry   = 20 * time.Millisecond
+	longestRetry = 500 * time.Millisecond
 	// dependencyPatience is how long a deletion waits for those that it
 	// depends on. The real plugin waits for many minutes, which are of
 	// no use on a laptop.
@@ -47,7 +47,7 @@ func (b *backend) create(ctx context.Context, t *resourceType, inputs resource.P
 		var err error
 
 		made, err = b.cloud.Create(ctx, cloudsim.Creation{
-			Type: t.token, Region: b.settings.region, Inputs: values, Tags: own, Claim: t.data != nil,
+			Type: t.typ, Region: b.settings.region, Inputs: values, Tags: own, Claim: t.data != nil,
 		})
 
 		return err
@@ -76,7 +76,7 @@ func (b *backend) createData(
 	id, outputs, err := t.data.create(ctx, b.clients, part{id: made.ID, inputs: values, tags: own})
 	if err != nil {
 		// The claim is given back even when the operation was cancelled.
-		release := cloudsim.Removal{Type: t.token, Region: b.settings.region, ID: made.ID, Behind: true}
+		release := cloudsim.Removal{Type: t.typ, Region: b.settings.region, ID: made.ID, Behind: true}
 		if failed := b.cloud.Remove(context.WithoutCancel(ctx), release); failed != nil {
 			return made, fmt.Errorf("%w (and giving the name back: %w)", err, failed)
 		}
@@ -85,7 +85,7 @@ func (b *backend) createData(
 	}
 
 	made, err = b.cloud.Change(ctx, cloudsim.Change{
-		Type: t.token, Region: b.settings.region, ID: made.ID, Completes: true, NewID: id, Outputs: outputs,
+		Type: t.typ, Region: b.settings.region, ID: made.ID, Completes: true, NewID: id, Outputs: outputs,
 	})
 	if err != nil {
 		return made, fmt.Errorf("noting what the emulator made: %w", err)
@@ -101,7 +101,7 @@ func (b *backend) read(ctx context.Context, t *resourceType, id string) (cloudsi
 	err := b.retry(ctx, func() error {
 		var err error
 
-		found, err = b.cloud.Get(ctx, t.token, b.settings.region, id)
+		found, err = b.cloud.Get(ctx, t.typ, b.settings.region, id)
 
 		return err
 	}, throttled)
@@ -122,7 +122,7 @@ func (b *backend) update(ctx context.Context, t *resourceType, id string, inputs
 	delete(values, tags)
 
 	err := b.retry(ctx, func() error {
-		_, err := b.cloud.Change(ctx, cloudsim.Change{Type: t.token, Region: b.settings.region, ID: id, Inputs: values, Tags: own})
+		_, err := b.cloud.Change(ctx, cloudsim.Change{Type: t.typ, Region: b.settings.region, ID: id, Inputs: values, Tags: own})
 
 		return err
 	}, throttled)
@@ -154,22 +154,14 @@ func (b *backend) remove(ctx context.Context, t *resourceType, id string, olds r
 	patience := time.Now().Add(dependencyPatience)
 
 	err := b.retry(ctx, func() error {
-		return b.cloud.Remove(ctx, cloudsim.Removal{Type: t.token, Region: b.settings.region, ID: id, Arguments: values})
+		return b.cloud.Remove(ctx, cloudsim.Removal{Type: t.typ, Region: b.settings.region, ID: id, Arguments: values})
 	}, func(err error) bool { return throttled(err) || inUse(err) && time.Now().Before(patience) })
 	if err != nil && !cloudsim.IsNotFound(err) {
 		return err
 	}
 
-	for exists := true; exists; {
-		if _, exists, err = b.read(ctx, t, id); err != nil {
-			return err
-		}
-
-		if exists {
-			if err := pause(ctx, pollInterval); err != nil {
-				return err
-			}
-		}
+	if err := b.awaitGone(ctx, t, id); err != nil {
+		return err
 	}
 
 	if t.data != nil && t.data.remove != nil {
@@ -179,6 +171,19 @@ func (b *backend) remove(ctx context.Context, t *resourceType, id string, olds r
 	}
 
 	return nil
+}
+
+func (b *backend) awaitGone(ctx context.Context, t *resourceType, id string) error {
+	for {
+		_, exists, err := b.read(ctx, t, id)
+		if err != nil || !exists {
+			return err
+		}
+
+		if err := pause(ctx, pollInterval); err != nil {
+			return err
+		}
+	}
 }
 
 // await returns the resource once it is available.
@@ -203,7 +208,7 @@ func (b *backend) await(ctx context.Context, t *resourceType, id string) (clouds
 
 // retry repeats what AWS's SDK or the real plugin would repeat.
 func (b *backend) retry(ctx context.Context, do func() error, again func(error) bool) error {
-	delay := retryMin
+	delay := firstRetry
 
 	for attempt := 0; ; attempt++ {
 		err := do()
@@ -215,7 +220,7 @@ func (b *backend) retry(ctx context.Context, do func() error, again func(error) 
 			return fmt.Errorf("%w, after: %w", failed, err)
 		}
 
-		delay = min(2*delay, retryMax) //nolint:mnd // doubling
+		delay = min(2*delay, longestRetry) //nolint:mnd // doubling
 	}
 }
 

@@ -39,7 +39,8 @@ func (t *resourceType) check(
 
 		switch {
 		case !given && p.required:
-			failures = append(failures, failure{name, fmt.Sprintf("Missing required argument: The argument %q is required, but no definition was found.", name)})
+			failures = append(failures, failure{name, fmt.Sprintf(
+				"Missing required argument: The argument %q is required, but no definition was found.", name)})
 		case !given && p.fallback != nil:
 			inputs[key] = resource.NewPropertyValue(p.fallback)
 		case given && p.form != nil && bare(v).IsString() && !p.form.MatchString(bare(v).StringValue()):
@@ -59,7 +60,8 @@ func (t *resourceType) unsupported(inputs resource.PropertyMap) []failure {
 	for _, key := range inputs.StableKeys() {
 		if _, ok := t.inputs[string(key)]; !ok && key != "__defaults" {
 			failures = append(failures, failure{string(key), fmt.Sprintf(
-				"the local pulumi-resource-%s does not know this property of %s; add it to its table in internal/localaws/awsplugin", Name, t.token)})
+				"the local pulumi-resource-%s does not know this property of %s; add it to its table in internal/localaws/awsplugin",
+				Name, t.typ)})
 		}
 	}
 

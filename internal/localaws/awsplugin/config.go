@@ -22,7 +22,7 @@ type settings struct {
 const defaultRetries = 25
 
 func newSettings(props resource.PropertyMap, opts Options) (settings, error) {
-	s := settings{maxRetries: defaultRetries, endpoint: opts.Endpoint, defaultTags: map[string]string{}}
+	s := settings{maxRetries: defaultRetries, endpoint: opts.Endpoint}
 	if s.endpoint == "" {
 		return s, errNoEndpoint
 	}
@@ -39,9 +39,7 @@ func newSettings(props resource.PropertyMap, opts Options) (settings, error) {
 		s.maxRetries = int(n)
 	}
 
-	for name, value := range bag(setting[map[string]any](props, "defaultTags")).texts("tags") {
-		s.defaultTags[name] = value
-	}
+	s.defaultTags = bag(setting[map[string]any](props, "defaultTags")).texts(tags)
 
 	return s, nil
 }
@@ -49,17 +47,15 @@ func newSettings(props resource.PropertyMap, opts Options) (settings, error) {
 // setting reads one setting. The engine sends all but strings as JSON in a
 // string.
 func setting[T any](props resource.PropertyMap, name string) T {
-	var value T
+	given := plain(props[resource.PropertyKey(name)])
+	if value, ok := given.(T); ok {
+		return value
+	}
 
-	switch v := plain(props[resource.PropertyKey(name)]).(type) {
-	case T:
-		return v
-	case string:
-		if err := json.Unmarshal([]byte(v), &value); err != nil {
-			var zero T
+	var value, zero T
 
-			return zero
-		}
+	if text, ok := given.(string); !ok || json.Unmarshal([]byte(text), &value) != nil {
+		return zero
 	}
 
 	return value

@@ -24,7 +24,7 @@ func TestVersionIsThatOfGoMod(t *testing.T) {
 
 	match := regexp.MustCompile(`github\.com/pulumi/pulumi-aws/sdk/v6 v(\S+)`).FindSubmatch(mod)
 	require.NotNil(t, match)
-	require.Equal(t, string(match[1]), awsplugin.Version)
+	require.Equal(t, awsplugin.Version, string(match[1]))
 
 	info, err := awsplugin.New(awsplugin.Options{}).GetPluginInfo(t.Context(), &emptypb.Empty{})
 	require.NoError(t, err)
@@ -44,7 +44,8 @@ func TestConfigurationIsNeeded(t *testing.T) {
 	_, err = h.tryCreate(t.Context(), cloudsim.TypeVPC, props{"cidrBlock": "10.0.0.0/16"})
 	require.ErrorContains(t, err, "not configured")
 	require.NoError(t, h.configure(props{
-		"region": region, "assumeRole": `{"roleArn":"arn:aws:iam::1:role/x"}`, "skipCredentialsValidation": "true", "skipRegionValidation": true,
+		"region": region, "assumeRole": `{"roleArn":"arn:aws:iam::1:role/x"}`,
+		"skipCredentialsValidation": "true", "skipRegionValidation": true,
 	}))
 }
 
@@ -111,7 +112,8 @@ func TestTokens(t *testing.T) {
 
 	for _, typ := range []string{
 		cloudsim.TypeVPC, cloudsim.TypeSubnet, cloudsim.TypeSecurityGroup, cloudsim.TypeKey, cloudsim.TypeAlias, cloudsim.TypeSubnetGroup,
-		cloudsim.TypeInstance, cloudsim.TypeQueue, cloudsim.TypeRedrivePolicy, cloudsim.TypeQueuePolicy, cloudsim.TypeTable, cloudsim.TypeBucket,
+		cloudsim.TypeInstance, cloudsim.TypeQueue, cloudsim.TypeRedrivePolicy, cloudsim.TypeQueuePolicy, cloudsim.TypeTable,
+		cloudsim.TypeBucket,
 		cloudsim.TypeVersioning, cloudsim.TypePublicAccess, cloudsim.TypeEncryption, cloudsim.TypeLifecycle, cloudsim.TypeTopic,
 	} {
 		require.Contains(t, awsplugin.Tokens(), typ)

@@ -22,7 +22,7 @@ func tableData() *dataPlane {
 	}
 }
 
-func createTable(ctx context.Context, c *clients, p part) (string, map[string]any, error) {
+func createTable(ctx context.Context, c *clients, p part) (id string, outputs map[string]any, err error) {
 	input := &dynamodb.CreateTableInput{
 		TableName:   aws.String(p.inputs.text("name")),
 		BillingMode: dynamotypes.BillingMode(p.inputs.text("billingMode")),
@@ -54,7 +54,7 @@ func createTable(ctx context.Context, c *clients, p part) (string, map[string]an
 		return "", nil, err //nolint:wrapcheck // explained by the caller
 	}
 
-	outputs := map[string]any{"arn": aws.ToString(made.TableDescription.TableArn)}
+	outputs = map[string]any{"arn": aws.ToString(made.TableDescription.TableArn)}
 	if stream := aws.ToString(made.TableDescription.LatestStreamArn); stream != "" {
 		outputs["streamArn"] = stream
 	}

@@ -26,7 +26,7 @@ func queueData() *dataPlane {
 	}
 }
 
-func createQueue(ctx context.Context, c *clients, p part) (string, map[string]any, error) {
+func createQueue(ctx context.Context, c *clients, p part) (id string, outputs map[string]any, err error) {
 	made, err := c.sqs.CreateQueue(ctx, &sqs.CreateQueueInput{
 		QueueName: aws.String(p.inputs.text("name")), Attributes: queueAttributes(p.inputs), Tags: p.tags,
 	})
@@ -89,7 +89,8 @@ func queueAttributes(inputs bag) map[string]string {
 
 	if inputs.flag("fifoQueue") {
 		attributes[string(sqstypes.QueueAttributeNameFifoQueue)] = "true"
-		attributes[string(sqstypes.QueueAttributeNameContentBasedDeduplication)] = strconv.FormatBool(inputs.flag("contentBasedDeduplication"))
+		deduplication := strconv.FormatBool(inputs.flag("contentBasedDeduplication"))
+		attributes[string(sqstypes.QueueAttributeNameContentBasedDeduplication)] = deduplication
 	}
 
 	return attributes

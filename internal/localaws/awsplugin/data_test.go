@@ -52,7 +52,9 @@ func TestQueues(t *testing.T) {
 	h.steady(events, inputs)
 
 	attributes := func() map[string]string {
-		got, err := client.GetQueueAttributes(t.Context(), &sqs.GetQueueAttributesInput{QueueUrl: &events.id, AttributeNames: []sqstypes.QueueAttributeName{sqstypes.QueueAttributeNameAll}})
+		got, err := client.GetQueueAttributes(t.Context(), &sqs.GetQueueAttributesInput{
+			QueueUrl: &events.id, AttributeNames: []sqstypes.QueueAttributeName{sqstypes.QueueAttributeNameAll},
+		})
 		require.NoError(t, err)
 
 		return got.Attributes
@@ -72,7 +74,9 @@ func TestQueues(t *testing.T) {
 	h.steady(setting, policy)
 	require.Contains(t, attributes()["Policy"], "2012-10-17")
 
-	redrive := props{"queueUrl": events.id, "redrivePolicy": `{"deadLetterTargetArn":"` + deadLetters.output(h, "arn") + `","maxReceiveCount":9}`}
+	redrive := props{
+		"queueUrl": events.id, "redrivePolicy": `{"deadLetterTargetArn":"` + deadLetters.output(h, "arn") + `","maxReceiveCount":9}`,
+	}
 	redriven := h.create(cloudsim.TypeRedrivePolicy, redrive)
 	h.steady(redriven, redrive)
 	require.Contains(t, attributes()["RedrivePolicy"], "9")
@@ -132,7 +136,8 @@ func TestBucket(t *testing.T) {
 	settings := map[string]props{
 		cloudsim.TypeVersioning: {"bucket": bucket.id, "versioningConfiguration": props{"status": "Enabled"}},
 		cloudsim.TypePublicAccess: {
-			"bucket": bucket.id, "blockPublicAcls": true, "blockPublicPolicy": true, "ignorePublicAcls": true, "restrictPublicBuckets": true,
+			"bucket": bucket.id, "blockPublicAcls": true, "blockPublicPolicy": true, "ignorePublicAcls": true,
+			"restrictPublicBuckets": true,
 		},
 		cloudsim.TypeEncryption: {
 			"bucket": bucket.id, "rules": []any{props{"applyServerSideEncryptionByDefault": props{"sseAlgorithm": "AES256"}}},
@@ -143,7 +148,7 @@ func TestBucket(t *testing.T) {
 		}}},
 	}
 
-	var all []made
+	all := make([]made, 0, len(settings)+1)
 
 	for typ, setting := range settings {
 		m := h.create(typ, setting)

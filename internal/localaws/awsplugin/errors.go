@@ -19,18 +19,16 @@ var (
 
 // explain puts an error in the words of the real plugin.
 func (t *resourceType) explain(doing, id, call string, err error) error {
-	var refusal *cloudsim.Error
-	if errors.As(err, &refusal) {
+	if refusal, ok := errors.AsType[*cloudsim.Error](err); ok {
 		err = fmt.Errorf("operation error %s: %s, https response error StatusCode: %d, RequestID: %s, %w",
 			t.service, call, refusal.Status, refusal.RequestID, refusal)
 	}
 
-	return fmt.Errorf("1 error occurred:\n\t* %s %s: %w\n\n", doing, t.subject(id), err) //nolint:revive,staticcheck // the real plugin's form
+	return fmt.Errorf("1 error occurred:\n\t* %s %s: %w\n\n", doing, t.subject(id), err) //nolint:revive,staticcheck // its form
 }
 
 func code(err error) string {
-	var refusal *cloudsim.Error
-	if errors.As(err, &refusal) {
+	if refusal, ok := errors.AsType[*cloudsim.Error](err); ok {
 		return refusal.Code
 	}
 

@@ -31,7 +31,8 @@ func (h *host) network() (inputs props, made []made) {
 	one := add(cloudsim.TypeSubnet, props{"vpcId": vpc, "cidrBlock": "10.0.0.0/20", "availabilityZone": "us-east-1a"})
 	two := add(cloudsim.TypeSubnet, props{"vpcId": vpc, "cidrBlock": "10.0.16.0/20", "availabilityZone": "us-east-1b"})
 	access := add(cloudsim.TypeSecurityGroup, props{
-		"name": "acme", "vpcId": vpc, "ingress": []any{props{"protocol": "tcp", "fromPort": 5432, "toPort": 5432, "cidrBlocks": []any{"10.0.0.0/16"}}},
+		"name": "acme", "vpcId": vpc,
+		"ingress": []any{props{"protocol": "tcp", "fromPort": 5432, "toPort": 5432, "cidrBlocks": []any{"10.0.0.0/16"}}},
 	})
 	group := add(cloudsim.TypeSubnetGroup, props{"name": "acme", "subnetIds": []any{one, two}})
 
@@ -137,14 +138,16 @@ func TestCheck(t *testing.T) {
 	}{
 		"missing":      {cloudsim.TypeVPC, props{}, "cidrBlock", `The argument "cidrBlock" is required`},
 		"null":         {cloudsim.TypeVPC, props{"cidrBlock": nil}, "cidrBlock", "required"},
-		"unknown":      {cloudsim.TypeVPC, props{"cidrBlock": "10.0.0.0/16", "ipv4IpamPoolId": "x"}, "ipv4IpamPoolId", "does not know this property"},
+		"unknown":      {cloudsim.TypeVPC, props{"cidrBlock": "10.0.0.0/16", "ipamPool": "x"}, "ipamPool", "does not know this property"},
 		"upper case":   {cloudsim.TypeInstance, props{"identifier": "Acme", "instanceClass": "x"}, "identifier", "lowercase"},
 		"alias prefix": {cloudsim.TypeAlias, props{"name": "acme", "targetKeyId": "x"}, "name", "'alias/'"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			res, err := h.Check(t.Context(), &pulumirpc.CheckRequest{Urn: urn(tc.typ), News: h.pack(tc.inputs), RandomSeed: make([]byte, 32)})
+			res, err := h.Check(t.Context(), &pulumirpc.CheckRequest{
+				Urn: urn(tc.typ), News: h.pack(tc.inputs), RandomSeed: make([]byte, 32),
+			})
 			require.NoError(t, err)
 			require.Len(t, res.GetFailures(), 1)
 			require.Equal(t, tc.property, res.GetFailures()[0].GetProperty())
@@ -161,7 +164,8 @@ func TestNamesAreMadeUpOnceOnly(t *testing.T) {
 	require.Regexp(t, `^alias/it-[0-9a-f]{7}$`, h.unpack(first)["name"].StringValue())
 
 	again, err := h.Check(t.Context(), &pulumirpc.CheckRequest{
-		Urn: urn(cloudsim.TypeAlias), Olds: first, News: h.pack(props{"targetKeyId": "y"}), RandomSeed: []byte("another seed of thirty-two bytes"),
+		Urn: urn(cloudsim.TypeAlias), Olds: first, News: h.pack(props{"targetKeyId": "y"}),
+		RandomSeed: []byte("another seed of thirty-two bytes"),
 	})
 	require.NoError(t, err)
 	require.Equal(t, h.unpack(first)["name"], h.unpack(again.GetInputs())["name"])
@@ -175,7 +179,8 @@ func TestUnknownTypesAndFunctionsAreNamed(t *testing.T) {
 	const typ = "aws:ecs/cluster:Cluster"
 
 	_, err := h.Check(t.Context(), &pulumirpc.CheckRequest{Urn: urn(typ)})
-	require.ErrorContains(t, err, `unknown resource type "aws:ecs/cluster:Cluster": the local pulumi-resource-aws has only aws:dynamodb/table:Table`)
+	require.ErrorContains(t, err, `unknown resource type "aws:ecs/cluster:Cluster": `+
+		`the local pulumi-resource-aws has only aws:dynamodb/table:Table`)
 
 	_, err = h.Create(t.Context(), &pulumirpc.CreateRequest{Urn: urn(typ)})
 	require.ErrorContains(t, err, typ)
@@ -196,7 +201,9 @@ func TestPreviewCallsNobody(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, checked.GetFailures())
 
-	res, err := h.Create(t.Context(), &pulumirpc.CreateRequest{Urn: urn(cloudsim.TypeSubnet), Properties: checked.GetInputs(), Preview: true})
+	res, err := h.Create(t.Context(), &pulumirpc.CreateRequest{
+		Urn: urn(cloudsim.TypeSubnet), Properties: checked.GetInputs(), Preview: true,
+	})
 	require.NoError(t, err)
 	require.Empty(t, res.GetId())
 
@@ -233,7 +240,9 @@ func TestSecretsStaySecret(t *testing.T) {
 	checked, err := h.Check(t.Context(), &pulumirpc.CheckRequest{Urn: urn(cloudsim.TypeInstance), News: h.marshal(in)})
 	require.NoError(t, err)
 
-	res, err := h.Create(t.Context(), &pulumirpc.CreateRequest{Urn: urn(cloudsim.TypeInstance), Properties: checked.GetInputs()})
+	res, err := h.Create(t.Context(), &pulumirpc.CreateRequest{
+		Urn: urn(cloudsim.TypeInstance), Properties: checked.GetInputs(),
+	})
 	require.NoError(t, err)
 
 	db := made{cloudsim.TypeInstance, res.GetId(), checked.GetInputs(), res.GetProperties()}

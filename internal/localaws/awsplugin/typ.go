@@ -11,7 +11,8 @@ import (
 
 // resourceType is what the plugin knows of a type.
 type resourceType struct {
-	token string
+	// typ is the type's token.
+	typ string
 	// service, noun and the operations make error texts as those of the
 	// real plugin are.
 	service string
@@ -70,7 +71,7 @@ func newRegistry() registry {
 				t.outputs = append(t.outputs, tagsAll)
 			}
 
-			all[t.token] = &t
+			all[t.typ] = &t
 		}
 	}
 

@@ -2,7 +2,7 @@ package awsplugin
 
 func dynamoTypes() []resourceType {
 	return []resourceType{{
-		token: "aws:dynamodb/table:Table", service: "DynamoDB", noun: "DynamoDB Table", taggable: true, data: tableData(),
+		typ: "aws:dynamodb/table:Table", service: "DynamoDB", noun: "DynamoDB Table", taggable: true, data: tableData(),
 		calls: calls{"CreateTable", "DescribeTable", "UpdateTable", "DeleteTable"},
 		name:  autoName{property: "name", limit: 255},
 		inputs: map[string]property{

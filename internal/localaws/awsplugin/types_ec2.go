@@ -7,7 +7,7 @@ const ec2Timeout = 10 * time.Minute
 func ec2Types() []resourceType {
 	return []resourceType{
 		{
-			token: "aws:ec2/vpc:Vpc", service: "EC2", noun: "EC2 VPC", taggable: true, timeout: ec2Timeout,
+			typ: "aws:ec2/vpc:Vpc", service: "EC2", noun: "EC2 VPC", taggable: true, timeout: ec2Timeout,
 			calls: calls{"CreateVpc", "DescribeVpcs", "ModifyVpcAttribute", "DeleteVpc"},
 			inputs: map[string]property{
 				"cidrBlock":                        {required: true, replace: true},
@@ -18,11 +18,12 @@ func ec2Types() []resourceType {
 				"assignGeneratedIpv6CidrBlock":     {},
 			},
 			outputs: []string{
-				"arn", "ownerId", "mainRouteTableId", "defaultRouteTableId", "defaultNetworkAclId", "defaultSecurityGroupId", "dhcpOptionsId",
+				"arn", "ownerId", "mainRouteTableId", "defaultRouteTableId", "defaultNetworkAclId", "defaultSecurityGroupId",
+				"dhcpOptionsId",
 			},
 		},
 		{
-			token: "aws:ec2/subnet:Subnet", service: "EC2", noun: "EC2 Subnet", taggable: true, timeout: ec2Timeout,
+			typ: "aws:ec2/subnet:Subnet", service: "EC2", noun: "EC2 Subnet", taggable: true, timeout: ec2Timeout,
 			calls: calls{"CreateSubnet", "DescribeSubnets", "ModifySubnetAttribute", "DeleteSubnet"},
 			inputs: map[string]property{
 				"vpcId":                                {required: true, replace: true},
@@ -38,7 +39,7 @@ func ec2Types() []resourceType {
 			outputs: []string{"arn", "ownerId"},
 		},
 		{
-			token: "aws:ec2/securityGroup:SecurityGroup", service: "EC2", noun: "Security Group", taggable: true, timeout: ec2Timeout,
+			typ: "aws:ec2/securityGroup:SecurityGroup", service: "EC2", noun: "Security Group", taggable: true, timeout: ec2Timeout,
 			calls: calls{"CreateSecurityGroup", "DescribeSecurityGroups", "AuthorizeSecurityGroupIngress", "DeleteSecurityGroup"},
 			name:  autoName{property: "name", limit: 255},
 			inputs: map[string]property{

@@ -5,7 +5,7 @@ import "regexp"
 func kmsTypes() []resourceType {
 	return []resourceType{
 		{
-			token: "aws:kms/key:Key", service: "KMS", noun: "KMS Key", taggable: true, data: keyData(),
+			typ: "aws:kms/key:Key", service: "KMS", noun: "KMS Key", taggable: true, data: keyData(),
 			calls: calls{"CreateKey", "DescribeKey", "UpdateKeyDescription", "ScheduleKeyDeletion"},
 			inputs: map[string]property{
 				"description":                    {computed: true},
@@ -22,7 +22,7 @@ func kmsTypes() []resourceType {
 			outputs: []string{"arn", "keyId"},
 		},
 		{
-			token: "aws:kms/alias:Alias", service: "KMS", noun: "KMS Alias", data: aliasData(),
+			typ: "aws:kms/alias:Alias", service: "KMS", noun: "KMS Alias", data: aliasData(),
 			calls: calls{"CreateAlias", "ListAliases", "UpdateAlias", "DeleteAlias"},
 			name:  autoName{property: "name", prefix: "alias/", limit: 256},
 			inputs: map[string]property{

@@ -5,12 +5,15 @@ import (
 	"time"
 )
 
-const instanceTimeout = 60 * time.Minute
+const (
+	instanceTimeout = 60 * time.Minute
+	maxInstanceName = 63
+)
 
 func rdsTypes() []resourceType {
 	return []resourceType{
 		{
-			token: "aws:rds/subnetGroup:SubnetGroup", service: "RDS", noun: "RDS DB Subnet Group", taggable: true,
+			typ: "aws:rds/subnetGroup:SubnetGroup", service: "RDS", noun: "RDS DB Subnet Group", taggable: true,
 			calls: calls{"CreateDBSubnetGroup", "DescribeDBSubnetGroups", "ModifyDBSubnetGroup", "DeleteDBSubnetGroup"},
 			name:  autoName{property: "name", limit: 255},
 			inputs: map[string]property{
@@ -24,9 +27,9 @@ func rdsTypes() []resourceType {
 			outputs: []string{"arn", "vpcId", "supportedNetworkTypes"},
 		},
 		{
-			token: "aws:rds/instance:Instance", service: "RDS", noun: "RDS DB Instance", taggable: true, timeout: instanceTimeout,
+			typ: "aws:rds/instance:Instance", service: "RDS", noun: "RDS DB Instance", taggable: true, timeout: instanceTimeout,
 			calls:  calls{"CreateDBInstance", "DescribeDBInstances", "ModifyDBInstance", "DeleteDBInstance"},
-			name:   autoName{property: "identifier", limit: 63},
+			name:   autoName{property: "identifier", limit: maxInstanceName},
 			inputs: instanceInputs(),
 			outputs: []string{
 				"arn", "address", "endpoint", "resourceId", "hostedZoneId", "engineVersionActual", "masterUserSecrets",
@@ -41,7 +44,8 @@ func instanceInputs() map[string]property {
 		// The simulator does not rename a database, AWS can.
 		"identifier": {
 			replace: true, form: regexp.MustCompile(`^[a-z](-?[0-9a-z])*$`),
-			hint: "it must begin with a lowercase letter, hold only lowercase alphanumeric characters and single hyphens, and not end with one",
+			hint: "it must begin with a lowercase letter, hold only lowercase alphanumeric characters and single hyphens, " +
+				"and not end with one",
 		},
 		"instanceClass":               {required: true},
 		"engine":                      {replace: true, computed: true},

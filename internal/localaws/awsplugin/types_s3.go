@@ -1,11 +1,13 @@
 package awsplugin
 
+const maxBucketName = 63
+
 func s3Types() []resourceType {
 	return []resourceType{
 		{
-			token: "aws:s3/bucketV2:BucketV2", service: "S3", noun: "S3 Bucket", taggable: true, data: bucketData(),
+			typ: "aws:s3/bucketV2:BucketV2", service: "S3", noun: "S3 Bucket", taggable: true, data: bucketData(),
 			calls: calls{"CreateBucket", "HeadBucket", "PutBucketTagging", "DeleteBucket"},
-			name:  autoName{property: "bucket", limit: 63},
+			name:  autoName{property: "bucket", limit: maxBucketName},
 			inputs: map[string]property{
 				"bucket":            {replace: true},
 				"objectLockEnabled": {replace: true, computed: true},
@@ -38,12 +40,12 @@ func s3Types() []resourceType {
 }
 
 // bucketSetting is a type that sets something of a bucket.
-func bucketSetting(token, noun, call string, data *dataPlane, inputs map[string]property) resourceType {
+func bucketSetting(typ, noun, call string, data *dataPlane, inputs map[string]property) resourceType {
 	inputs["bucket"] = property{required: true, replace: true}
 	inputs["expectedBucketOwner"] = property{replace: true}
 
 	return resourceType{
-		token: token, service: "S3", noun: noun, inputs: inputs, data: data,
+		typ: typ, service: "S3", noun: noun, inputs: inputs, data: data,
 		calls: calls{"Put" + call, "Get" + call, "Put" + call, "Delete" + call},
 	}
 }

@@ -2,7 +2,7 @@ package awsplugin
 
 func snsTypes() []resourceType {
 	return []resourceType{{
-		token: "aws:sns/topic:Topic", service: "SNS", noun: "SNS Topic", taggable: true, data: topicData(),
+		typ: "aws:sns/topic:Topic", service: "SNS", noun: "SNS Topic", taggable: true, data: topicData(),
 		calls: calls{"CreateTopic", "GetTopicAttributes", "SetTopicAttributes", "DeleteTopic"},
 		name:  autoName{property: "name", limit: 256},
 		inputs: map[string]property{

@@ -10,7 +10,7 @@ func sqsTypes() []resourceType {
 
 	return []resourceType{
 		{
-			token: "aws:sqs/queue:Queue", service: "SQS", noun: "SQS Queue", taggable: true, data: queueData(),
+			typ: "aws:sqs/queue:Queue", service: "SQS", noun: "SQS Queue", taggable: true, data: queueData(),
 			calls: calls{"CreateQueue", "GetQueueAttributes", "SetQueueAttributes", "DeleteQueue"},
 			name:  autoName{property: "name", limit: 80},
 			inputs: map[string]property{
@@ -34,7 +34,7 @@ func sqsTypes() []resourceType {
 			outputs: []string{"arn", "url"},
 		},
 		{
-			token: "aws:sqs/redrivePolicy:RedrivePolicy", service: "SQS", noun: "SQS Queue Redrive Policy",
+			typ: "aws:sqs/redrivePolicy:RedrivePolicy", service: "SQS", noun: "SQS Queue Redrive Policy",
 			data:  queueSetting("RedrivePolicy", "redrivePolicy"),
 			calls: calls{"SetQueueAttributes", "GetQueueAttributes", "SetQueueAttributes", "SetQueueAttributes"},
 			inputs: map[string]property{
@@ -43,7 +43,7 @@ func sqsTypes() []resourceType {
 			},
 		},
 		{
-			token: "aws:sqs/queuePolicy:QueuePolicy", service: "SQS", noun: "SQS Queue Policy",
+			typ: "aws:sqs/queuePolicy:QueuePolicy", service: "SQS", noun: "SQS Queue Policy",
 			data:  queueSetting("Policy", "policy"),
 			calls: calls{"SetQueueAttributes", "GetQueueAttributes", "SetQueueAttributes", "SetQueueAttributes"},
 			inputs: map[string]property{

@@ -153,7 +153,7 @@ func (c *Client) call(ctx context.Context, method, path string, body, into any) 
 	if err != nil {
 		return fmt.Errorf("calling the cloud simulator: %w", err)
 	}
-	defer res.Body.Close() //nolint:errcheck // reading is over
+	defer res.Body.Close()
 
 	return decode(res, into)
 }

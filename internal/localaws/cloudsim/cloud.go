@@ -206,8 +206,7 @@ func (c *Cloud) claim(k kind, r *Resource) *Error {
 			continue
 		}
 
-		if other.Text(k.name) == name && (k.global || other.Region == r.Region) &&
-			(k.scope == "" || other.Text(k.scope) == r.Text(k.scope)) {
+		if other.Text(k.name) == name && k.clash(r, other) {
 			return k.taken(r)
 		}
 	}

@@ -92,7 +92,9 @@ func TestComputedProperties(t *testing.T) {
 
 	secrets, _ := db.Outputs["masterUserSecrets"].([]any)
 	require.Len(t, secrets, 1)
-	require.Contains(t, secrets[0].(map[string]any)["secretArn"], "secret:rds!db-")
+
+	secret, _ := secrets[0].(map[string]any)
+	require.Contains(t, secret["secretArn"], "secret:rds!db-")
 
 	require.NoError(t, a.change(db, props{"allocatedStorage": 21}))
 
@@ -110,7 +112,8 @@ func (a *account) complete(claimed cloudsim.Resource) (cloudsim.Resource, error)
 
 func (a *account) claim() (cloudsim.Resource, error) {
 	return a.Create(a.t.Context(), cloudsim.Creation{
-		Type: cloudsim.TypeQueue, Region: region, Inputs: props{"name": "acme"}, Claim: true, Tags: map[string]string{cloudsim.TagTenant: "acme"},
+		Type: cloudsim.TypeQueue, Region: region, Inputs: props{"name": "acme"}, Claim: true,
+		Tags: map[string]string{cloudsim.TagTenant: "acme"},
 	})
 }
 

@@ -14,11 +14,12 @@ func dataKinds() map[string]kind {
 			// https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_CreateQueue.html
 			names: regexp.MustCompile(`^[a-zA-Z0-9_-]{1,75}([a-zA-Z0-9_-]{0,5}|\.fifo)$`),
 			badName: func(string) *Error {
-				return badRequest(codeInvalidValue, "Can only include alphanumeric characters, hyphens, or underscores. 1 to 80 in length")
+				return badRequest(codeInvalidValue,
+					"Can only include alphanumeric characters, hyphens, or underscores. 1 to 80 in length")
 			},
 			taken: func(r *Resource) *Error {
-				return badRequest("QueueAlreadyExists", "A queue already exists with the same name and a different value for attribute(s): %s",
-					r.Text("name"))
+				return badRequest("QueueAlreadyExists",
+					"A queue already exists with the same name and a different value for attribute(s): %s", r.Text("name"))
 			},
 			missing: func(string) *Error {
 				return notFound("AWS.SimpleQueueService.NonExistentQueue", "The specified queue does not exist.")
@@ -32,7 +33,8 @@ func dataKinds() map[string]kind {
 			// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.NamingRulesDataTypes.html
 			names: regexp.MustCompile(`^[a-zA-Z0-9_.-]{3,255}$`),
 			badName: func(name string) *Error {
-				return badRequest("ValidationException", "Invalid table/index name.  Table/index names must be between 3 and 255 characters long, "+
+				return badRequest("ValidationException", "Invalid table/index name.  "+
+					"Table/index names must be between 3 and 255 characters long, "+
 					"and may contain only the characters a-z, A-Z, 0-9, '_', '-', and '.': %s", name)
 			},
 			taken: func(r *Resource) *Error {
@@ -69,8 +71,8 @@ func dataKinds() map[string]kind {
 			names:   regexp.MustCompile(`^[a-zA-Z0-9_-]{1,251}([a-zA-Z0-9_-]{0,5}|\.fifo)$`),
 			badName: func(string) *Error { return badRequest("InvalidParameter", "Invalid parameter: Topic Name") },
 			taken: func(r *Resource) *Error {
-				return badRequest("InvalidParameter", "Invalid parameter: Attributes Reason: Topic already exists with different attributes: %s",
-					r.Text("name"))
+				return badRequest("InvalidParameter",
+					"Invalid parameter: Attributes Reason: Topic already exists with different attributes: %s", r.Text("name"))
 			},
 			missing: func(string) *Error { return notFound("NotFound", "Topic does not exist") },
 		},
@@ -108,7 +110,8 @@ func checkRedrive(c *Cloud, r, _ *Resource) *Error {
 	}
 
 	if err := json.Unmarshal([]byte(policy), &redrive); err != nil || redrive.Target == "" {
-		return badRequest(codeInvalidValue, "Value %s for parameter RedrivePolicy is invalid. Reason: Redrive policy is not a valid JSON map.", policy)
+		return badRequest(codeInvalidValue,
+			"Value %s for parameter RedrivePolicy is invalid. Reason: Redrive policy is not a valid JSON map.", policy)
 	}
 
 	for _, queue := range c.of(TypeQueue, r.Region) {
@@ -117,7 +120,8 @@ func checkRedrive(c *Cloud, r, _ *Resource) *Error {
 		}
 	}
 
-	return badRequest(codeInvalidValue, "Value %s for parameter RedrivePolicy is invalid. Reason: Dead letter target does not exist.", policy)
+	return badRequest(codeInvalidValue,
+		"Value %s for parameter RedrivePolicy is invalid. Reason: Dead letter target does not exist.", policy)
 }
 
 // tableBlocked: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/WorkingWithTables.Basics.html

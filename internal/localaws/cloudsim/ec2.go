@@ -67,7 +67,7 @@ func ec2Kinds() map[string]kind {
 // checkVPC: a VPC has a block between /16 and /28.
 // https://docs.aws.amazon.com/vpc/latest/userguide/vpc-cidr-blocks.html
 func checkVPC(_ *Cloud, r, old *Resource) *Error {
-	prefix, ok := r.prefix("cidrBlock")
+	prefix, ok := r.cidr()
 	if !ok {
 		return badRequest(codeInvalidValue, "Value (%s) for parameter cidrBlock is invalid. This is not a valid CIDR block.",
 			r.Text("cidrBlock"))
@@ -118,8 +118,8 @@ func checkSubnet(c *Cloud, r, old *Resource) *Error {
 		return badRequest("InvalidVpcID.NotFound", "The vpc ID '%s' does not exist", r.Text("vpcId"))
 	}
 
-	prefix, ok := r.prefix("cidrBlock")
-	within, _ := vpc.prefix("cidrBlock")
+	prefix, ok := r.cidr()
+	within, _ := vpc.cidr()
 
 	if !ok || prefix.Bits() > maxVPCBits || prefix.Bits() < within.Bits() || !within.Contains(prefix.Addr()) {
 		return badRequest("InvalidSubnet.Range", "The CIDR '%s' is invalid.", r.Text("cidrBlock"))
@@ -149,7 +149,7 @@ func (c *Cloud) overlapping(r *Resource, vpc string, prefix netip.Prefix) string
 			continue
 		}
 
-		if taken, _ := other.prefix("cidrBlock"); taken.Overlaps(prefix) {
+		if taken, _ := other.cidr(); taken.Overlaps(prefix) {
 			return other.ID
 		}
 	}

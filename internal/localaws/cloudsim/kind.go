@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"regexp"
 )
 
@@ -63,13 +64,17 @@ type kind struct {
 	retained State
 }
 
+// clash reports whether two resources of one name cannot both be.
+func (k kind) clash(a, b *Resource) bool {
+	return (k.global || a.Region == b.Region) && (k.scope == "" || a.Text(k.scope) == b.Text(k.scope))
+}
+
 // kinds is rebuilt for each simulator, so that there is no shared state.
 func kinds() map[string]kind {
 	all := map[string]kind{}
+
 	for _, part := range []map[string]kind{ec2Kinds(), kmsKinds(), rdsKinds(), dataKinds()} {
-		for typ, k := range part {
-			all[typ] = k
-		}
+		maps.Copy(all, part)
 	}
 
 	return all

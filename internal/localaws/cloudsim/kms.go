@@ -25,7 +25,8 @@ func kmsKinds() map[string]kind {
 			// https://docs.aws.amazon.com/kms/latest/APIReference/API_CreateAlias.html
 			names: regexp.MustCompile(`^alias/[a-zA-Z0-9/_-]{1,250}$`),
 			badName: func(name string) *Error {
-				return badRequest("ValidationException", "1 validation error detected: Value '%s' at 'aliasName' failed to satisfy constraint: "+
+				return badRequest("ValidationException", "1 validation error detected: "+
+					"Value '%s' at 'aliasName' failed to satisfy constraint: "+
 					"Member must satisfy regular expression pattern: ^alias/[a-zA-Z0-9/_-]+$", name)
 			},
 			taken: func(r *Resource) *Error {
@@ -58,7 +59,8 @@ func checkKey(_ *Cloud, r, old *Resource) *Error {
 func checkDeletionWindow(r *Resource) *Error {
 	window, ok := r.number("deletionWindowInDays")
 	if ok && (window < minDeletionWindow || window > maxDeletionWindow) {
-		return badRequest("ValidationException", "1 validation error detected: Value '%d' at 'pendingWindowInDays' failed to satisfy constraint: "+
+		return badRequest("ValidationException", "1 validation error detected: "+
+			"Value '%d' at 'pendingWindowInDays' failed to satisfy constraint: "+
 			"Member must have value between %d and %d", window, minDeletionWindow, maxDeletionWindow)
 	}
 

@@ -1,6 +1,7 @@
 package cloudsim_test
 
 import (
+	"maps"
 	"net/http/httptest"
 	"testing"
 	"time"
@@ -63,13 +64,8 @@ func (a *account) remove(r cloudsim.Resource, arguments props) error {
 
 func (a *account) change(r cloudsim.Resource, inputs props) error {
 	merged := props{}
-	for name, value := range r.Inputs {
-		merged[name] = value
-	}
-
-	for name, value := range inputs {
-		merged[name] = value
-	}
+	maps.Copy(merged, r.Inputs)
+	maps.Copy(merged, inputs)
 
 	_, err := a.Change(a.t.Context(), cloudsim.Change{Type: r.Type, Region: r.Region, ID: r.ID, Inputs: merged})
 

@@ -15,6 +15,7 @@ const (
 	minBackupDays   = 0
 	maxBackupDays   = 35
 	endpointDigits  = 12
+	resourceDigits  = 26
 	secretSuffix    = 6
 	engine          = "postgres"
 	portPostgres    = 5432
@@ -77,7 +78,8 @@ func rdsKinds() map[string]kind {
 
 func badIdentifier(parameter string) *Error {
 	return badRequest(codeInvalidValue, "The parameter %s is not a valid identifier. Identifiers must begin with a letter; "+
-		"must contain only ASCII letters, digits, and hyphens; and must not end with a hyphen or contain two consecutive hyphens.", parameter)
+		"must contain only ASCII letters, digits, and hyphens; and must not end with a hyphen or contain two consecutive hyphens.",
+		parameter)
 }
 
 // checkSubnetGroup: the subnets are of one VPC and in at least two zones.
@@ -151,7 +153,8 @@ func checkInstance(c *Cloud, r, old *Resource) *Error {
 	}
 
 	if days, ok := r.number("backupRetentionPeriod"); ok && (days < minBackupDays || days > maxBackupDays) {
-		return badRequest(codeInvalidValue, "Invalid backup retention period: %d. Must be between %d and %d days.", days, minBackupDays, maxBackupDays)
+		return badRequest(codeInvalidValue, "Invalid backup retention period: %d. Must be between %d and %d days.",
+			days, minBackupDays, maxBackupDays)
 	}
 
 	if key := r.Text("kmsKeyId"); key != "" {
@@ -178,7 +181,8 @@ func checkStorage(r, old *Resource) *Error {
 	}
 
 	if before, _ := old.number("allocatedStorage"); size < before {
-		return badRequest(codeInvalidCombo, "You can't reduce the storage size of a DB instance: requested %d GiB, allocated %d GiB.", size, before)
+		return badRequest(codeInvalidCombo, "You can't reduce the storage size of a DB instance: requested %d GiB, allocated %d GiB.",
+			size, before)
 	}
 
 	return nil
@@ -245,7 +249,7 @@ func fillInstance(_ *Cloud, r *Resource) {
 	r.set("address", address)
 	r.set("endpoint", address+":"+strconv.Itoa(port))
 	r.set("arn", arn("rds", r.Region, "db:"+r.ID))
-	r.set("resourceId", "db-"+strings.ToUpper(randomHex(2*endpointDigits+2)))
+	r.set("resourceId", "db-"+strings.ToUpper(randomHex(resourceDigits)))
 	r.set("hostedZoneId", "Z2R2ITUGPM61AM")
 	r.set("engineVersionActual", r.Text("engineVersion"))
 

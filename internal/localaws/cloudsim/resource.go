@@ -44,9 +44,6 @@ type Resource struct {
 	claimEnds time.Time
 }
 
-// claim reports whether the resource does not exist yet.
-func (r *Resource) claim() bool { return !r.claimEnds.IsZero() }
-
 // Tenant is the tenant that the resource is tagged with, or "".
 func (r *Resource) Tenant() string { return r.Tags[TagTenant] }
 
@@ -60,6 +57,9 @@ func (r *Resource) Text(name string) string {
 
 	return s
 }
+
+// claim reports whether the resource does not exist yet.
+func (r *Resource) claim() bool { return !r.claimEnds.IsZero() }
 
 func (r *Resource) flag(name string) bool {
 	b, _ := r.Inputs[name].(bool)
@@ -97,8 +97,8 @@ func (r *Resource) texts(name string) []string {
 	return texts
 }
 
-func (r *Resource) prefix(name string) (netip.Prefix, bool) {
-	prefix, err := netip.ParsePrefix(r.Text(name))
+func (r *Resource) cidr() (netip.Prefix, bool) {
+	prefix, err := netip.ParsePrefix(r.Text("cidrBlock"))
 	if err != nil || !prefix.Addr().Is4() || prefix != prefix.Masked() {
 		return netip.Prefix{}, false
 	}

@@ -42,7 +42,9 @@ func (c *Cloud) Handler() http.Handler {
 
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host, _, err := net.SplitHostPort(r.RemoteAddr)
-		if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsLoopback() {
+		ip := net.ParseIP(host)
+
+		if err != nil || ip == nil || !ip.IsLoopback() {
 			http.Error(w, "the cloud simulator answers this machine only", http.StatusForbidden)
 
 			return
