@@ -154,12 +154,12 @@ func newInstance(
 }
 
 // SecretARN is where RDS keeps the master password.
-func (d *Database) SecretARN() pulumi.StringOutput {
+func (d *Database) SecretARN() pulumi.Output {
 	return d.Instance.MasterUserSecrets.ApplyT(func(secrets []rds.InstanceMasterUserSecret) string {
 		if len(secrets) == 0 || secrets[0].SecretArn == nil {
 			return ""
 		}
 
 		return *secrets[0].SecretArn
-	}).(pulumi.StringOutput)
+	})
 }

@@ -52,6 +52,7 @@ func deploy(t *testing.T, program engine.Program, topology engine.Topology) (out
 	out := outcome{t: t, resources: r.resources, outputs: map[string]any{}}
 
 	values := make(chan any, 1)
+
 	err := pulumi.RunErr(func(ctx *pulumi.Context) error {
 		outputs, err := program.Deploy(ctx, topology)
 		if err != nil {
@@ -66,7 +67,6 @@ func deploy(t *testing.T, program engine.Program, topology engine.Topology) (out
 
 		return nil
 	}, pulumi.WithMocks("lessor", "acme", r))
-
 	if err == nil {
 		raw, failed := json.Marshal(<-values)
 		require.NoError(t, failed)

@@ -34,7 +34,7 @@ const (
 )
 
 var (
-	endpointForm = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?$`)
+	endpointForm = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:\d{1,5})?$`)
 	prefixForm   = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,19}$`)
 )
 

@@ -59,7 +59,7 @@ func (p program[P]) decode(parameters tenant.Parameters) (P, error) {
 	decoded := p.defaults()
 
 	if err := engine.Decode(parameters, &decoded); err != nil {
-		return decoded, err //nolint:wrapcheck // it names the parameter already
+		return decoded, err
 	}
 
 	if p.validate == nil {

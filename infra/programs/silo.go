@@ -41,7 +41,7 @@ const (
 	OutputSecurityGroupID   = "securityGroupId"
 	OutputDatabaseEndpoint  = "databaseEndpoint"
 	OutputDatabaseName      = "databaseName"
-	OutputDatabaseSecretARN = "databaseSecretArn" //nolint:gosec // a name
+	OutputDatabaseSecretARN = "databaseSecretArn"
 	OutputKMSKeyARN         = "kmsKeyArn"
 )
 
@@ -59,9 +59,9 @@ const (
 
 var (
 	classForm    = regexp.MustCompile(`^db\.[a-z0-9]+(-[a-z0-9]+)*\.[a-z0-9]+$`)
-	versionForm  = regexp.MustCompile(`^[0-9]{1,2}(\.[0-9]{1,2})?$`)
+	versionForm  = regexp.MustCompile(`^\d{1,2}(\.\d{1,2})?$`)
 	databaseForm = regexp.MustCompile(`^[a-z][a-z0-9_]{0,62}$`)
-	zoneForm     = regexp.MustCompile(`^[a-z]{2}(-[a-z]+)+-[0-9][a-z]$`)
+	zoneForm     = regexp.MustCompile(`^[a-z]{2}(-[a-z]+)+-\d[a-z]$`)
 )
 
 // Silo is the program for tenants that share nothing: an own network over at

@@ -134,8 +134,10 @@ func TestSuspendedSiloLetsNothingConnect(t *testing.T) {
 
 	active := rules(tenant.PhaseActive)
 	require.Len(t, active, 1)
-	require.Equal(t, []any{"10.0.0.0/16"}, active[0].(map[string]any)["cidrBlocks"])
-	require.InEpsilon(t, 5432.0, active[0].(map[string]any)["toPort"], 0)
+
+	rule, _ := active[0].(map[string]any)
+	require.Equal(t, []any{"10.0.0.0/16"}, rule["cidrBlocks"])
+	require.InEpsilon(t, 5432.0, rule["toPort"], 0)
 }
 
 func TestSiloZones(t *testing.T) {
@@ -160,7 +162,8 @@ func TestSiloZones(t *testing.T) {
 
 			out := must(t, programs.Silo(), topology(tc.change...))
 			got := map[string]string{}
-			vpc := netip.MustParsePrefix(out.inputs("t1-vpc")["cidrBlock"].(string))
+			whole, _ := out.inputs("t1-vpc")["cidrBlock"].(string)
+			vpc := netip.MustParsePrefix(whole)
 
 			for _, r := range out.resources {
 				if r.TypeToken != "aws:ec2/subnet:Subnet" {

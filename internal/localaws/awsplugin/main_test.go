@@ -148,7 +148,7 @@ func (m made) output(h *host, name string) string {
 func (h *host) tryCreate(ctx context.Context, typ string, inputs props) (made, error) {
 	h.t.Helper()
 
-	in := h.checked(typ, inputs)
+	in := h.checked(typ, inputs) //nolint:contextcheck // a check is not what the test cancels
 
 	res, err := h.Create(ctx, &pulumirpc.CreateRequest{Urn: urn(typ), Properties: in})
 

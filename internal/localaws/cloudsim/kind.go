@@ -57,9 +57,9 @@ type kind struct {
 	// fill adds what AWS adds.
 	fill func(c *Cloud, r *Resource)
 	// blocked judges a deletion.
-	blocked func(c *Cloud, r *Resource, arguments *Resource) *Error
+	blocked func(c *Cloud, r, arguments *Resource) *Error
 	// deleted runs when a deletion was accepted.
-	deleted func(c *Cloud, r *Resource, arguments *Resource)
+	deleted func(c *Cloud, r, arguments *Resource)
 	// retained is the state that a deleted resource stays in; "" removes it.
 	retained State
 }

@@ -67,8 +67,7 @@ func (c *Cloud) serveCreate(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	subject := &Resource{Type: req.Type, Region: req.Region, Tags: req.Tags}
-	when := anytime
+	subject, when := &Resource{Type: req.Type, Region: req.Region, Tags: req.Tags}, anytime
 	if req.Claim {
 		when = beforeTheFact
 	}
