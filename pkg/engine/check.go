@@ -70,7 +70,7 @@ func askVersion(ctx context.Context, path string) (semver.Version, error) {
 	if err != nil {
 		return semver.Version{}, fmt.Errorf("checking the Pulumi CLI: %w", err)
 	}
-	defer os.RemoveAll(home) //nolint:errcheck // It is in the temporary directory.
+	defer os.RemoveAll(home)
 
 	ctx, cancel := context.WithTimeout(ctx, checkBound)
 	defer cancel()

@@ -64,12 +64,12 @@ func (c *command) Version() semver.Version { return c.version }
 // Run runs the CLI, or answers in its stead.
 func (c *command) Run(
 	ctx context.Context, workDir string, stdin io.Reader, stdouts, stderrs []io.Writer, env []string, args ...string,
-) (string, string, int, error) {
+) (out, errOut string, code int, err error) {
 	if answer, ok := answerFor(args); ok {
 		return answer, "", 0, nil
 	}
 
-	if err := ctx.Err(); err != nil {
+	if ctx.Err() != nil {
 		return "", "", exitUnknown, fmt.Errorf("starting the CLI: %w", context.Cause(ctx))
 	}
 
@@ -92,8 +92,8 @@ func (c *command) Run(
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout.file, stderr.file
 	cmd.SysProcAttr = newGroup()
 
-	code, err := c.execute(ctx, cmd)
-	out, errOut := stdout.text(), stderr.text()
+	code, err = c.execute(ctx, cmd)
+	out, errOut = stdout.text(), stderr.text()
 	c.last.Store(&exit{code: code, signal: signalOf(cmd), stderr: errOut})
 	copyTo(stdouts, out)
 	copyTo(stderrs, errOut)

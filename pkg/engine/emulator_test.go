@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/lessor-dev/lessor/internal/localaws/emulator"
 	"github.com/lessor-dev/lessor/pkg/engine"
 	"github.com/lessor-dev/lessor/pkg/tenant"
 )
@@ -27,7 +27,7 @@ var errNoTool = errors.New("a tool is missing: run `make tools`")
 func tool(name string) (string, error) {
 	path, err := filepath.Abs(filepath.Join("..", "..", ".bin", name))
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("finding a tool: %w", err)
 	}
 
 	if _, err := os.Stat(path); err != nil {
@@ -45,59 +45,28 @@ func startEmulator() (func(), error) {
 		return nil, err
 	}
 
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	dir, err := os.MkdirTemp("", "engine-test-")
+	if err != nil {
+		return nil, fmt.Errorf("making a directory: %w", err)
+	}
+
+	running, err := emulator.Start(context.Background(), emulator.Options{Binary: binary, Dir: dir})
 	if err != nil {
 		return nil, err
 	}
 
-	address := listener.Addr().String()
-	_, port, _ := net.SplitHostPort(address)
-
-	if err := listener.Close(); err != nil {
-		return nil, err
-	}
-
-	cmd := exec.Command(binary, "serve", "--host", "127.0.0.1", "--port", port)
-	cmd.Env = []string{"KUMO_LOG_LEVEL=error"}
-
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-
 	stop := func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
 		http.DefaultClient.CloseIdleConnections()
+		running.Stop()
+
+		_ = os.RemoveAll(dir)
 	}
 
-	if err := awaitHealth("http://" + address); err != nil {
-		stop()
-
-		return nil, err
-	}
-
-	if err := os.Setenv("AWS_ENDPOINT_URL", "http://"+address); err != nil {
-		return stop, err
+	if err := os.Setenv("AWS_ENDPOINT_URL", running.URL()); err != nil {
+		return stop, fmt.Errorf("pointing to the emulator: %w", err)
 	}
 
 	return stop, nil
-}
-
-func awaitHealth(url string) error {
-	const attempts, pause = 200, 50 * time.Millisecond
-
-	for range attempts {
-		response, err := http.Get(url + "/health")
-		if err == nil {
-			_ = response.Body.Close()
-
-			return nil
-		}
-
-		time.Sleep(pause)
-	}
-
-	return errors.New("the emulator does not answer")
 }
 
 // call sends a request to the emulator.
@@ -128,10 +97,14 @@ func call(t *testing.T, method, path, target, body string) string {
 func newKey(t *testing.T) string {
 	t.Helper()
 
-	var created struct{ KeyMetadata struct{ KeyId string } }
+	var created map[string]map[string]any
+
 	require.NoError(t, json.Unmarshal([]byte(call(t, http.MethodPost, "/", "TrentService.CreateKey", "{}")), &created))
 
-	return "awskms://" + created.KeyMetadata.KeyId + "?region=us-east-1"
+	id, ok := created["KeyMetadata"]["KeyId"].(string)
+	require.True(t, ok)
+
+	return "awskms://" + id + "?region=us-east-1"
 }
 
 // bed is a runner with a bucket of its own.
@@ -146,7 +119,7 @@ type bed struct {
 
 // newBed makes a runner on the real CLI, wrapped in a script that logs every
 // start of it.
-func newBed(t *testing.T, opts ...engine.Option) *bed {
+func newBed(t *testing.T) *bed {
 	t.Helper()
 
 	if testing.Short() {
@@ -169,7 +142,7 @@ func newBed(t *testing.T, opts ...engine.Option) *bed {
 
 	cfg := validConfig(dir)
 	cfg.Pulumi, cfg.SecretsProvider = wrapper, newKey(t)
-	b.Runner = newRunner(t, cfg, opts...)
+	b.Runner = newRunner(t, cfg)
 
 	return b
 }

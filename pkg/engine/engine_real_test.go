@@ -68,7 +68,8 @@ func TestALifeOnTheRealCLI(t *testing.T) {
 	require.True(t, res.StackCreated)
 	require.Equal(t, 2, res.Resources)
 	require.Equal(t, 4, res.Changes["create"], "two stashes, their group and the stack")
-	requireOutputs(t, res, `{"color": "blue", "generation": 1, "snapshot": "", "password": "[secret]", "nested": {"list": ["open", "[secret]"]}}`)
+	requireOutputs(t, res, `{"color": "blue", "generation": 1, "snapshot": "", "password": "[secret]",
+		"nested": {"list": ["open", "[secret]"]}}`)
 
 	last := first.all()[len(first.all())-1]
 	require.Equal(t, plan.StepUp, last.Step)

@@ -75,6 +75,7 @@ func Collect(step plan.Step, planned int, seen []events.EngineEvent, closed bool
 	}
 
 	done := make(chan struct{})
+
 	if closed {
 		close(c.stream)
 	} else {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"testing"
-	"time"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	"go.uber.org/goleak"
@@ -150,9 +149,7 @@ func deployHang(ctx *pulumi.Context, t engine.Topology) (pulumi.Map, error) {
 		return nil, err
 	}
 
-	time.Sleep(time.Hour)
-
-	return nil, nil
+	select {}
 }
 
 func deployRefuse(_ *pulumi.Context, t engine.Topology) (pulumi.Map, error) {

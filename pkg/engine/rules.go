@@ -48,67 +48,95 @@ const (
 	hintPlugin   = "install the plugin into LESSOR_PLUGIN_DIR on every worker"
 )
 
-// codeRules judge AWS's error codes. The first that matches counts.
-var codeRules = []rule{
-	{kind: tenant.KindThrottled, pattern: codes(`throttl`, `^RequestLimitExceeded$`, `^TooManyRequests`, `^SlowDown$`,
-		`^BandwidthLimitExceeded$`, `^PriorRequestNotComplete$`, `^TransactionInProgressException$`, `^ProvisionedThroughputExceeded`)},
-	{kind: tenant.KindTransient, hint: hintExpired,
-		pattern: exactly(`ExpiredToken`, `ExpiredTokenException`, `RequestExpired`, `TokenRefreshRequired`)},
-	{kind: tenant.KindDenied, pattern: codes(`AccessDenied`, `UnauthorizedOperation`, `^Unauthorized`, `^AuthFailure`,
-		`InvalidClientTokenId`, `SignatureDoesNotMatch`, `UnrecognizedClient`, `^OptInRequired$`, `^Forbidden`, `NotAuthorized`,
-		`AuthorizationError`, `InvalidAccessKeyId`, `KMSInvalidState`, `KMSNotFound`, `KMSKeyNotAccessible`, `^OperationNotPermitted`)},
-	{kind: tenant.KindTransient, hint: hintCapacity, pattern: codes(`^Insufficient.*Capacity`, `StorageTypeNotAvailable`)},
-	{kind: tenant.KindQuota, pattern: codes(`LimitExceeded`, `QuotaExceeded`, `^TooMany`, `^MaxSpotInstance`, `LimitReached`)},
-	{kind: tenant.KindTransient, hint: hintInUse, pattern: exactly(`DependencyViolation`, `ResourceInUse`, `ResourceInUseException`,
-		`DeleteConflict`, `InvalidDBSubnetGroupStateFault`, `InvalidGroup\.InUse`, `ResourceNotReady`, `ClusterContainsServicesException`)},
-	{kind: tenant.KindUnknown, hint: hintExists,
-		pattern: codes(`AlreadyExist`, `AlreadyOwnedByYou`, `^Duplicate`, `\.Duplicate$`, `^BucketAlready`)},
-	{kind: tenant.KindTransient, pattern: codes(`^Internal(Error|Failure|ServerError|ServerException|ServiceError)$`,
-		`^(Service)?Unavailable(Exception)?$`, `^RequestTimeout(Exception)?$`, `^OperationAborted$`, `^Concurrent`, `^ConflictException$`,
-		`^KMSInternalException$`, `^DependencyTimeoutException$`, `^InvalidDBInstanceState(Fault)?$`, `^Incorrect(Instance)?State$`,
-		`^InvalidState(Exception)?$`, `^ResourceConflictException$`, `^EntityTemporarilyUnmodifiable$`)},
-	{kind: tenant.KindInvalid, pattern: codes(`^InvalidParameter`, `^InvalidInput`, `^Validation`, `^Malformed`, `^Missing(Parameter|Required)`,
-		`^Invalid.*(Range|Value|Type|Version|Format|Id)(Exception|Fault)?$`, `^UnknownParameter`, `DoesNotCoverEnoughAZs`, `^InvalidSubnet`,
-		`^InvalidVPCNetworkState`, `^InvalidArgument`, `^SerializationException`, `^StorageTypeNotSupported`, `^Unsupported(Operation)?$`,
-		`^InvalidBucketName`)},
-}
+//nolint:gochecknoglobals // compiled tables that nobody writes to
+var (
+	// codeRules judge AWS's error codes. The first that matches counts.
+	codeRules = []rule{
+		{kind: tenant.KindThrottled, pattern: codes(`throttl`, `^RequestLimitExceeded$`, `^TooManyRequests`, `^SlowDown$`,
+			`^BandwidthLimitExceeded$`, `^PriorRequestNotComplete$`, `^TransactionInProgressException$`, `^ProvisionedThroughputExceeded`)},
+		{
+			kind: tenant.KindTransient, hint: hintExpired,
+			pattern: exactly(`ExpiredToken`, `ExpiredTokenException`, `RequestExpired`, `TokenRefreshRequired`),
+		},
+		{kind: tenant.KindDenied, pattern: codes(`AccessDenied`, `UnauthorizedOperation`, `^Unauthorized`, `^AuthFailure`,
+			`InvalidClientTokenId`, `SignatureDoesNotMatch`, `UnrecognizedClient`, `^OptInRequired$`, `^Forbidden`, `NotAuthorized`,
+			`AuthorizationError`, `InvalidAccessKeyId`, `KMSInvalidState`, `KMSNotFound`, `KMSKeyNotAccessible`, `^OperationNotPermitted`)},
+		{kind: tenant.KindTransient, hint: hintCapacity, pattern: codes(`^Insufficient.*Capacity`, `StorageTypeNotAvailable`)},
+		{kind: tenant.KindQuota, pattern: codes(`LimitExceeded`, `QuotaExceeded`, `^TooMany`, `^MaxSpotInstance`, `LimitReached`)},
+		{kind: tenant.KindTransient, hint: hintInUse, pattern: exactly(`DependencyViolation`, `ResourceInUse`, `ResourceInUseException`,
+			`DeleteConflict`, `InvalidDBSubnetGroupStateFault`, `InvalidGroup\.InUse`, `ResourceNotReady`,
+			`ClusterContainsServicesException`)},
+		{
+			kind: tenant.KindUnknown, hint: hintExists,
+			pattern: codes(`AlreadyExist`, `AlreadyOwnedByYou`, `^Duplicate`, `\.Duplicate$`, `^BucketAlready`),
+		},
+		{kind: tenant.KindTransient, pattern: codes(`^Internal(Error|Failure|ServerError|ServerException|ServiceError)$`,
+			`^(Service)?Unavailable(Exception)?$`, `^RequestTimeout(Exception)?$`, `^OperationAborted$`, `^Concurrent`,
+			`^ConflictException$`,
+			`^KMSInternalException$`, `^DependencyTimeoutException$`, `^InvalidDBInstanceState(Fault)?$`, `^Incorrect(Instance)?State$`,
+			`^InvalidState(Exception)?$`, `^ResourceConflictException$`, `^EntityTemporarilyUnmodifiable$`)},
+		{kind: tenant.KindInvalid, pattern: codes(`^InvalidParameter`, `^InvalidInput`, `^Validation`, `^Malformed`,
+			`^Missing(Parameter|Required)`,
+			`^Invalid.*(Range|Value|Type|Version|Format|Id)(Exception|Fault)?$`, `^UnknownParameter`, `DoesNotCoverEnoughAZs`,
+			`^InvalidSubnet`,
+			`^InvalidVPCNetworkState`, `^InvalidArgument`, `^SerializationException`, `^StorageTypeNotSupported`,
+			`^Unsupported(Operation)?$`,
+			`^InvalidBucketName`)},
+	}
 
-// textRules judge whole messages: of the CLI, of the network, of errors that
-// lost their code on the way. The first that matches counts.
-var textRules = []rule{
-	{kind: tenant.KindLocked, pattern: text(lockedText, `another update is currently in progress`)},
-	{kind: tenant.KindIntegrity, hint: hintKey,
-		pattern: text(`passphrase must be set`, `incorrect passphrase`, `constructing secrets manager`)},
-	{kind: tenant.KindIntegrity, hint: hintNotEmpty, pattern: text(`still (contains|has) resources`)},
-	{kind: tenant.KindIntegrity, pattern: text(`snapshot integrity`, `no stack named.*found`, `failed to load checkpoint`,
-		`unmarshall?ing checkpoint`, `could not deserialize deployment`, `malformed deployment`)},
-	{kind: tenant.KindInterrupted, pattern: text(`\b(update|preview|refresh|destroy|operation) (was )?cancell?ed`, `pending operations?\b`)},
-	{kind: tenant.KindUnknown, hint: hintProtect,
-		pattern: text(`cannot be deleted`, `marked for protection`, `is protected`, `deletion ?protection`, `cannot delete protected`)},
-	{kind: tenant.KindMemory, pattern: text(`out of memory`, `cannot allocate memory`)},
-	{kind: tenant.KindThrottled,
-		pattern: text(`throttl`, `rate exceeded`, `too many requests`, `status ?code: 429`, `retry quota exceeded`)},
-	{kind: tenant.KindTransient, hint: hintExpired,
-		pattern: text(`token included in the request is expired`, `token has expired`, `credentials (have|has|are) expired`, `ExpiredToken`)},
-	{kind: tenant.KindDenied, pattern: text(`access ?denied`, `not authorized to perform`, `explicit deny`,
-		`unable to validate AWS credentials`, `no valid credential sources`, `failed to refresh cached credentials`,
-		`no EC2 IMDS role found`, `status ?code: 40[13]\b`, `permission denied`)},
-	{kind: tenant.KindQuota, pattern: text(`limit ?exceeded`, `quota exceeded`, `exceed(s|ed)? (the|your) (current )?(quota|limit)`,
-		`maximum number of .* reached`)},
-	{kind: tenant.KindInvalid, hint: hintPlugin,
-		pattern: text(`no resource plugin`, `resource plugin .* not (be )?found`, `(failed to|could not) load plugin`)},
-	{kind: tenant.KindTransient, pattern: text(`DependencyViolation`, `has (a )?dependent`, `has dependencies`, `i/o timeout`,
-		`connection (refused|reset|timed out)`, `TLS handshake timeout`, `no such host`, `server misbehaving`, `broken pipe`, `unexpected EOF`,
-		`\bEOF$`, `network is unreachable`, `no route to host`, `use of closed network connection`, `request send failed`,
-		`status ?code: 5\d\d`, `StatusCode: 0\b`, `context deadline exceeded`, `timeout while waiting for`, `unexpected state .* wanted target`,
-		`couldn't find resource`, `service unavailable`, `internal server error`, `code = Unavailable`, `error reading from server`)},
-	{kind: tenant.KindUnknown, hint: hintExists, pattern: text(`already exists`, `already owned by you`)},
-	{kind: tenant.KindInvalid, pattern: text(`\binvalid (value|parameter|argument|combination|or unknown key)`,
-		`missing required (property|argument)`, `unexpected property`, `is not a valid`, `must be (one of|between|at least|at most)`,
-		`expected .* to be (one of|in the range)`, `conflicts with`, `parameters\.[a-z0-9_-]+: `)},
-}
+	// textRules judge whole messages: of the CLI, of the network, of errors that
+	// lost their code on the way. The first that matches counts.
+	textRules = []rule{
+		{kind: tenant.KindLocked, pattern: text(lockedText, `another update is currently in progress`)},
+		{
+			kind: tenant.KindIntegrity, hint: hintKey,
+			pattern: text(`passphrase must be set`, `incorrect passphrase`, `constructing secrets manager`),
+		},
+		{kind: tenant.KindIntegrity, hint: hintNotEmpty, pattern: text(`still (contains|has) resources`)},
+		{kind: tenant.KindIntegrity, pattern: text(`snapshot integrity`, `no stack named.*found`, `failed to load checkpoint`,
+			`unmarshall?ing checkpoint`, `could not deserialize deployment`, `malformed deployment`)},
+		{kind: tenant.KindInterrupted, pattern: text(`\b(update|preview|refresh|destroy|operation) (was )?cancell?ed`,
+			`pending operations?\b`)},
+		{
+			kind: tenant.KindUnknown, hint: hintProtect,
+			pattern: text(`cannot be deleted`, `marked for protection`, `is protected`, `deletion ?protection`, `cannot delete protected`),
+		},
+		{kind: tenant.KindMemory, pattern: text(`out of memory`, `cannot allocate memory`)},
+		{
+			kind:    tenant.KindThrottled,
+			pattern: text(`throttl`, `rate exceeded`, `too many requests`, `status ?code: 429`, `retry quota exceeded`),
+		},
+		{
+			kind: tenant.KindTransient, hint: hintExpired,
+			pattern: text(`token included in the request is expired`, `token has expired`, `credentials (have|has|are) expired`,
+				`ExpiredToken`),
+		},
+		{kind: tenant.KindDenied, pattern: text(`access ?denied`, `not authorized to perform`, `explicit deny`,
+			`unable to validate AWS credentials`, `no valid credential sources`, `failed to refresh cached credentials`,
+			`no EC2 IMDS role found`, `status ?code: 40[13]\b`, `permission denied`)},
+		{kind: tenant.KindQuota, pattern: text(`limit ?exceeded`, `quota exceeded`, `exceed(s|ed)? (the|your) (current )?(quota|limit)`,
+			`maximum number of .* reached`)},
+		{
+			kind: tenant.KindInvalid, hint: hintPlugin,
+			pattern: text(`no resource plugin`, `resource plugin .* not (be )?found`, `(failed to|could not) load plugin`),
+		},
+		{kind: tenant.KindTransient, pattern: text(`DependencyViolation`, `has (a )?dependent`, `has dependencies`, `i/o timeout`,
+			`connection (refused|reset|timed out)`, `TLS handshake timeout`, `no such host`, `server misbehaving`, `broken pipe`,
+			`unexpected EOF`,
+			`\bEOF$`, `network is unreachable`, `no route to host`, `use of closed network connection`, `request send failed`,
+			`status ?code: 5\d\d`, `StatusCode: 0\b`, `context deadline exceeded`, `timeout while waiting for`,
+			`unexpected state .* wanted target`,
+			`couldn't find resource`, `service unavailable`, `internal server error`, `code = Unavailable`, `error reading from server`)},
+		{kind: tenant.KindUnknown, hint: hintExists, pattern: text(`already exists`, `already owned by you`)},
+		{kind: tenant.KindInvalid, pattern: text(`\binvalid (value|parameter|argument|combination|or unknown key)`,
+			`missing required (property|argument)`, `unexpected property`, `is not a valid`, `must be (one of|between|at least|at most)`,
+			`expected .* to be (one of|in the range)`, `conflicts with`, `parameters\.[a-z0-9_-]+: `)},
+	}
+)
 
 // hints say what to do about each kind of failure.
+//
+//nolint:gochecknoglobals // a table that nobody writes to
 var hints = map[tenant.Kind]string{
 	tenant.KindTransient:   "it is tried again; look at the service's health if it lasts",
 	tenant.KindThrottled:   "it is tried again later; lower LESSOR_PARALLEL or the number of workers if it lasts",

@@ -190,7 +190,7 @@ func (r *Runner) Run(ctx context.Context, number int, op Operation, watch Watch)
 	return result
 }
 
-func (r *Runner) notStarted(op Operation, err error) Result {
+func (*Runner) notStarted(op Operation, err error) Result {
 	return Result{
 		Resources:    unknownResources,
 		StackCreated: op.Stack.Created,

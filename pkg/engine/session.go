@@ -66,6 +66,9 @@ func (s session) interruptOrphans() {
 func (s session) kill() error {
 	deadline := time.Now().Add(sessionBound)
 
+	tick := time.NewTicker(sessionPoll)
+	defer tick.Stop()
+
 	for {
 		pids, err := s.alive()
 		if err != nil {
@@ -85,7 +88,7 @@ func (s session) kill() error {
 			return fmt.Errorf("%w: %v", errSessionLives, pids)
 		}
 
-		time.Sleep(sessionPoll)
+		<-tick.C
 	}
 }
 

@@ -66,7 +66,7 @@ func members(session int) ([]member, error) {
 	if err != nil {
 		return nil, fmt.Errorf("looking for the processes of a session: %w", err)
 	}
-	defer proc.Close() //nolint:errcheck // It was only read.
+	defer proc.Close()
 
 	names, err := proc.Readdirnames(-1)
 	if err != nil {
@@ -91,7 +91,7 @@ func members(session int) ([]member, error) {
 
 // readStat reads /proc/<pid>/stat, whose second field is a name in parentheses
 // that may hold anything. A process that is gone has the session -1.
-func readStat(pid int) (member, int) {
+func readStat(pid int) (m member, session int) {
 	const (
 		fieldState = iota
 		fieldParent
@@ -113,7 +113,7 @@ func readStat(pid int) (member, int) {
 	}
 
 	parent, parentErr := strconv.Atoi(string(fields[fieldParent]))
-	session, sessionErr := strconv.Atoi(string(fields[fieldSession]))
+	sid, sessionErr := strconv.Atoi(string(fields[fieldSession]))
 
 	if parentErr != nil || sessionErr != nil {
 		return member{}, gone
@@ -121,7 +121,7 @@ func readStat(pid int) (member, int) {
 
 	state := fields[fieldState][0]
 
-	return member{pid: pid, parent: parent, zombie: state == 'Z' || state == 'X'}, session
+	return member{pid: pid, parent: parent, zombie: state == 'Z' || state == 'X'}, sid
 }
 
 // reap reads the status of members that ended and that this process adopted.

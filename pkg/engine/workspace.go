@@ -24,7 +24,7 @@ type stateBackend interface {
 // plainBackend lets the CLI talk to the bucket itself.
 type plainBackend struct{ getenv func(string) string }
 
-func (b plainBackend) open(_ context.Context, op Operation) (string, func() error, error) {
+func (b plainBackend) open(_ context.Context, op Operation) (url string, done func() error, err error) {
 	return backendURL(op.Stack, "", b.getenv), func() error { return nil }, nil
 }
 
