@@ -1,6 +1,7 @@
 package programs_test
 
 import (
+	"crypto/rand"
 	"os"
 	"path/filepath"
 	"strings"
@@ -44,7 +45,8 @@ func newLife(t *testing.T, id tenant.ID) *life {
 	t.Cleanup(func() { require.NoError(t, runner.Close()) })
 
 	return &life{Runner: runner, t: t, top: topology(func(top *engine.Topology) {
-		top.Tenant, top.Program = id, "silo"
+		// The cloud outlives a run of the test.
+		top.Tenant, top.Program = id+tenant.ID("_"+strings.ToLower(rand.Text()[:8])), "silo"
 	})}
 }
 
@@ -147,7 +149,7 @@ func TestSiloLife(t *testing.T) {
 	require.Equal(t, true, db.Inputs["storageEncrypted"])
 	require.NotContains(t, db.Inputs, "password")
 	require.Equal(t, map[string]string{
-		"tenant-id": "Acme_Life", "tier": "enterprise", "managed-by": "lessor", "Name": db.ID,
+		"tenant-id": l.top.Tenant.String(), "tier": "enterprise", "managed-by": "lessor", "Name": db.ID,
 	}, db.Tags)
 	require.JSONEq(t, `"`+made[cloudsim.TypeVPC][0].ID+`"`, string(result.Outputs["vpcId"]))
 	require.JSONEq(t, `"`+db.Text("endpoint")+`"`, string(result.Outputs["databaseEndpoint"]))
@@ -217,15 +219,22 @@ func TestSiloLife(t *testing.T) {
 	refused := l.run(plan.StepDestroy)
 	require.NotNil(t, refused.Failure)
 
-	l.top.FinalSnapshot = "acme-life-final"
+	l.top.FinalSnapshot = l.top.Tenant.Slug(63) + "-final"
 	l.must(plan.StepPrepareDelete, plan.StepDestroy, plan.StepRemove)
 
 	left := l.resources()
 	require.Len(t, left[cloudsim.TypeSnapshot], 1)
-	require.Equal(t, "acme-life-final", left[cloudsim.TypeSnapshot][0].ID)
+	require.Equal(t, l.top.Tenant.Slug(63)+"-final", left[cloudsim.TypeSnapshot][0].ID)
 	require.Len(t, left[cloudsim.TypeKey], 1)
 	require.Equal(t, cloudsim.StateAvailable, left[cloudsim.TypeKey][0].State)
 	require.Len(t, left, 2, "%v", left)
+
+	t.Log("another life under the same id starts clean")
+
+	l.created, l.top.Protect, l.top.FinalSnapshot = false, false, ""
+	require.Equal(t, 8, l.must(plan.StepUp).Resources)
+	l.must(plan.StepDestroy, plan.StepRemove)
+	require.Len(t, l.resources(), 2)
 }
 
 func TestSiloFailsInTheMiddle(t *testing.T) {

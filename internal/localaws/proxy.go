@@ -77,7 +77,7 @@ func corrected(res *http.Response) error {
 		return withChecksum(res)
 	}
 
-	return withoutDeleteMarkers(res)
+	return hideDeleteMarkers(res)
 }
 
 // withChecksum adds the checksum that DynamoDB sends with every answer. Without

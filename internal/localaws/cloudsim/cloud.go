@@ -2,8 +2,6 @@ package cloudsim
 
 import (
 	"maps"
-	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -370,34 +368,6 @@ func (c *Cloud) remove(req Removal, faultID string) *Error {
 	return nil
 }
 
-// list returns copies of the resources that the filter selects, oldest first.
-func (c *Cloud) list(f Filter) []Resource {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-
-	c.settle()
-
-	var list []Resource
-
-	for _, ofType := range c.resources {
-		for _, r := range ofType {
-			if f.matches(r) {
-				list = append(list, r.clone())
-			}
-		}
-	}
-
-	slices.SortFunc(list, func(a, b Resource) int {
-		if order := a.CreatedAt.Compare(b.CreatedAt); order != 0 {
-			return order
-		}
-
-		return strings.Compare(a.Type+a.ID, b.Type+b.ID)
-	})
-
-	return list
-}
-
 func (c *Cloud) record(op Operation, r *Resource, err *Error, faultID string, behind bool) {
 	entry := Entry{
 		Time: c.now(), Operation: op, Type: r.Type, ID: r.ID, Region: r.Region, Tenant: r.Tenant(), Tags: r.Tags,
@@ -408,58 +378,4 @@ func (c *Cloud) record(op Operation, r *Resource, err *Error, faultID string, be
 	}
 
 	c.journal.add(entry)
-}
-
-// refuse logs a mutation that a scripted fault refused.
-func (c *Cloud) refuse(op Operation, r *Resource, err *Error, faultID string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-
-	c.record(op, r, err, faultID, false)
-}
-
-// strike asks the script about a request.
-func (c *Cloud) strike(op Operation, typ, region, id, tenant string, when moment) *Fault {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-
-	if r := c.find(typ, region, id); r != nil && tenant == "" {
-		tenant = r.Tenant()
-	}
-
-	if f := c.script.strike(op, typ, tenant, when); f != nil {
-		struck := *f
-
-		return &struck
-	}
-
-	return nil
-}
-
-// wait does what a fault wants done before (or after) the work. It returns
-// false if there shall be no answer.
-func (c *Cloud) wait(r *http.Request, f *Fault) bool {
-	var timer <-chan time.Time
-
-	switch f.Effect {
-	case EffectDelay:
-		t := time.NewTimer(f.Delay)
-		defer t.Stop()
-
-		timer = t.C
-	case EffectHang:
-	case EffectFail, EffectThrottle, EffectCrash, EffectDrop:
-		return true
-	}
-
-	select {
-	case <-timer:
-	case <-f.cleared:
-	case <-c.closed:
-		return false
-	case <-r.Context().Done():
-		return false
-	}
-
-	return true
 }

@@ -51,3 +51,37 @@ func TestListingHasNoDeletedObjects(t *testing.T) {
 		})
 	}
 }
+
+func TestHeadFindsNoDeletedObject(t *testing.T) {
+	t.Parallel()
+
+	for name, tc := range map[string]struct {
+		method, path, etag string
+		status             int
+	}{
+		"marker":    {http.MethodHead, "/b/k", "", http.StatusNotFound},
+		"object":    {http.MethodHead, "/b/k", `"5d41"`, http.StatusOK},
+		"bucket":    {http.MethodHead, "/b", "", http.StatusOK},
+		"no bucket": {http.MethodHead, "/", "", http.StatusOK},
+		"get":       {http.MethodGet, "/b/k", "", http.StatusOK},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			emulator := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("ETag", tc.etag)
+			}))
+			defer emulator.Close()
+
+			target, err := url.Parse(emulator.URL)
+			require.NoError(t, err)
+
+			p := newProxy(target, http.NotFoundHandler(), nil)
+			defer p.transport.CloseIdleConnections()
+
+			res := httptest.NewRecorder()
+			p.ServeHTTP(res, httptest.NewRequestWithContext(t.Context(), tc.method, tc.path, http.NoBody))
+			require.Equal(t, tc.status, res.Code)
+		})
+	}
+}

@@ -6,11 +6,13 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 )
 
-// The emulator lists deleted objects of a bucket with versioning: a delete
-// marker is an entry without an ETag. AWS does not, and Pulumi takes each lock
-// that it finds for one that is held.
+// The emulator lists deleted objects of a bucket with versioning, and answers a
+// HEAD of one as if it were there: a delete marker is an object without an ETag.
+// AWS does neither. Pulumi would take each lock for one that is held, and the
+// state of a tenant that is gone for one that exists.
 //
 // https://docs.aws.amazon.com/AmazonS3/latest/userguide/DeleteMarker.html
 const (
@@ -21,13 +23,28 @@ const (
 	keyCountText = "<KeyCount>%d</KeyCount>"
 )
 
-// withoutDeleteMarkers corrects a listing on its way from the emulator. Other
-// answers pass as they are.
-func withoutDeleteMarkers(res *http.Response) error {
-	if res.StatusCode != http.StatusOK || res.Request.Method != http.MethodGet || !isListing(res.Request) {
+// hideDeleteMarkers corrects answers on their way from the emulator. Most pass
+// as they are.
+func hideDeleteMarkers(res *http.Response) error {
+	bucket, key, _ := strings.Cut(strings.TrimPrefix(res.Request.URL.Path, "/"), "/")
+	if res.StatusCode != http.StatusOK || bucket == "" {
 		return nil
 	}
 
+	switch {
+	case res.Request.Method == http.MethodHead && key != "" && res.Header.Get("ETag") == "":
+		res.StatusCode = http.StatusNotFound
+		res.Status = http.StatusText(http.StatusNotFound)
+		res.Header.Set("X-Amz-Delete-Marker", "true")
+		res.Header.Del("Content-Length")
+	case res.Request.Method == http.MethodGet && key == "":
+		return correctListing(res)
+	}
+
+	return nil
+}
+
+func correctListing(res *http.Response) error {
 	body, err := io.ReadAll(res.Body)
 	if err != nil {
 		return fmt.Errorf("reading a listing: %w", err)
@@ -46,14 +63,6 @@ func withoutDeleteMarkers(res *http.Response) error {
 	res.Header.Set("Content-Length", strconv.Itoa(len(body)))
 
 	return nil
-}
-
-// isListing reports whether the request may be one for a bucket's objects: a
-// bucket alone in the path.
-func isListing(r *http.Request) bool {
-	bucket, key, _ := bytes.Cut([]byte(r.URL.Path)[min(1, len(r.URL.Path)):], []byte("/"))
-
-	return len(bucket) > 0 && len(key) == 0
 }
 
 func dropMarkers(listing []byte) []byte {
