@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -19,6 +20,9 @@ const (
 	globex  tenant.ID = "globex"
 	initech tenant.ID = "initech"
 
+	// A creation is the first change of a tenant, what follows it the second.
+	first, second int64 = 1, 2
+
 	freeTier       = "free"
 	enterpriseTier = "enterprise"
 )
@@ -31,18 +35,18 @@ func (s *stage) provision(ctx context.Context) error {
 
 	for id, tier := range map[tenant.ID]string{acme: freeTier, globex: freeTier, initech: enterpriseTier} {
 		group.Go(func() error {
-			if _, err := s.enqueue(all, "provision", string(id), "--tier", tier, "--region", s.variable("AWS_REGION")); err != nil {
+			if err := s.enqueue(all, "provision", string(id), "--tier", tier, "--region", s.variable("AWS_REGION")); err != nil {
 				return err
 			}
 
-			_, err := s.follow(all, id, 1)
+			_, err := s.follow(all, id, first)
 
 			return err
 		})
 	}
 
 	if err := group.Wait(); err != nil {
-		return err //nolint:wrapcheck // wrapped by the act
+		return fmt.Errorf("provisioning: %w", err)
 	}
 
 	return s.table(ctx, acme, globex, initech)
@@ -61,9 +65,9 @@ func (s *stage) follow(ctx context.Context, id tenant.ID, sequence int64) (tenan
 			return false, err
 		}
 
-		if p := rec.Progress; p != nil && rec.NeedsWork() {
+		if p := rec.Progress; p != nil && p.Planned > 0 && rec.NeedsWork() {
 			if line := fmt.Sprintf("%-8s %-14s %d of %d resources", id, p.Step, p.Done, p.Planned); line != last {
-				s.say("%s", line)
+				s.sayf("%s", line)
 				last = line
 			}
 		}
@@ -75,7 +79,7 @@ func (s *stage) follow(ctx context.Context, id tenant.ID, sequence int64) (tenan
 		return rec.AppliedSeq >= sequence && rec.Lease.Owner == "", nil
 	})
 	if err == nil {
-		s.say("%-8s settled at sequence %d", id, rec.AppliedSeq)
+		s.sayf("%-8s settled at sequence %d", id, rec.AppliedSeq)
 	}
 
 	return rec, err
@@ -86,7 +90,7 @@ func (s *stage) follow(ctx context.Context, id tenant.ID, sequence int64) (tenan
 func (s *stage) repeat(ctx context.Context) error {
 	rec, err := s.rows.Get(ctx, acme)
 	if err != nil {
-		return err //nolint:wrapcheck // wrapped by the act
+		return err
 	}
 
 	before, err := s.scrape(ctx)
@@ -94,36 +98,41 @@ func (s *stage) repeat(ctx context.Context) error {
 		return err
 	}
 
-	created := tenant.Event{
-		ID: "demo-duplicate", Source: "demo", Type: tenant.EventCreated, Tenant: acme,
-		Time: time.Now().Add(-time.Hour), Tier: freeTier, Region: s.variable("AWS_REGION"),
+	again, err := duplicate(rec)
+	if err != nil {
+		return err
 	}
-	stale := tenant.Event{
+
+	stale, err := event.Encode(tenant.Event{
 		ID: "demo-stale", Source: "demo", Type: tenant.EventTierChanged, Tenant: acme,
 		Time: time.Now().Add(-time.Hour), Tier: enterpriseTier,
+	}, event.OrderTime)
+	if err != nil {
+		return fmt.Errorf("encoding a stale event: %w", err)
 	}
 
-	for name, e := range map[string]tenant.Event{"an old creation": created, "a stale tier change": stale} {
-		for _, copyOf := range []string{name, "the same again"} {
-			body, err := event.Encode(e, event.OrderTime)
-			if err != nil {
-				return fmt.Errorf("encoding %s: %w", name, err)
-			}
-
-			if _, err := s.queue.Send(ctx, body); err != nil {
-				return fmt.Errorf("sending %s: %w", name, err)
-			}
-
-			s.say("sent %s", copyOf)
+	messages := []struct {
+		name string
+		body []byte
+	}{
+		{"the creation of acme once more", again},
+		{"a tier change of acme from before its creation", stale},
+		{"the same again", stale},
+	}
+	for _, m := range messages {
+		if _, err := s.queue.Send(ctx, m.body); err != nil {
+			return fmt.Errorf("sending %s: %w", m.name, err)
 		}
+
+		s.sayf("sent %s", m.name)
 	}
 
-	const sent = 4
-
-	err = poll(ctx, "the four messages to be gone", func() (bool, error) {
+	err = poll(ctx, "the messages to be gone", func() (bool, error) {
 		now, err := s.scrape(ctx)
 
-		return err == nil && now.sum("lessor_messages_deleted_total")-before.sum("lessor_messages_deleted_total") >= sent, err
+		gone := now.sum("lessor_messages_deleted_total") - before.sum("lessor_messages_deleted_total")
+
+		return err == nil && gone >= float64(len(messages)), err
 	})
 	if err != nil {
 		return err
@@ -136,18 +145,18 @@ func (s *stage) repeat(ctx context.Context) error {
 
 	newest, err := s.rows.Get(ctx, acme)
 	if err != nil {
-		return err //nolint:wrapcheck // wrapped by the act
+		return err
 	}
 
 	for _, name := range []string{"lessor_operations_total", "lessor_cli_processes_total"} {
-		s.say("%s: %g before, %g after", name, before.sum(name), after.sum(name))
+		s.sayf("%s: %g before, %g after", name, before.sum(name), after.sum(name))
 
 		if before.sum(name) != after.sum(name) {
 			return fmt.Errorf("%w: %s moved", errUnexpected, name)
 		}
 	}
 
-	s.say("acme: sequence %d before, %d after", rec.DesiredSeq, newest.DesiredSeq)
+	s.sayf("acme: sequence %d before, %d after", rec.DesiredSeq, newest.DesiredSeq)
 
 	if newest.DesiredSeq != rec.DesiredSeq || newest.Last.OperationID != rec.Last.OperationID {
 		return fmt.Errorf("%w: the stale events changed acme", errUnexpected)
@@ -156,12 +165,28 @@ func (s *stage) repeat(ctx context.Context) error {
 	return nil
 }
 
+// duplicate is the event that created a tenant, as SQS might deliver it again.
+func duplicate(rec tenant.Record) ([]byte, error) {
+	created := rec.Desired.Existence.Version
+	id, source, _ := strings.Cut(created.Tie, " ")
+
+	body, err := event.Encode(tenant.Event{
+		ID: id, Source: source, Type: tenant.EventCreated, Tenant: rec.ID, Time: time.Unix(0, created.N),
+		Version: created, Tier: rec.Desired.Tier.Value, Region: rec.Desired.Region.Value,
+	}, event.OrderTime)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the duplicate: %w", err)
+	}
+
+	return body, nil
+}
+
 func (s *stage) changeTier(ctx context.Context) error {
-	if _, err := s.enqueue(ctx, "tier", string(acme), enterpriseTier); err != nil {
+	if err := s.enqueue(ctx, "tier", string(acme), enterpriseTier); err != nil {
 		return err
 	}
 
-	rec, err := s.follow(ctx, acme, 2)
+	rec, err := s.follow(ctx, acme, second)
 	if err != nil {
 		return err
 	}
@@ -174,13 +199,13 @@ func (s *stage) changeTier(ctx context.Context) error {
 }
 
 func (s *stage) deprovision(ctx context.Context) error {
-	_, err := s.enqueue(ctx, "deprovision", string(initech), "--confirm", string(initech), "--accept-data-loss",
+	err := s.enqueue(ctx, "deprovision", string(initech), "--confirm", string(initech), "--accept-data-loss",
 		"--reason", "the demo is over")
 	if err != nil {
 		return err
 	}
 
-	rec, err := s.follow(ctx, initech, 2)
+	rec, err := s.follow(ctx, initech, second)
 	if err != nil {
 		return err
 	}
@@ -195,8 +220,8 @@ func (s *stage) deprovision(ctx context.Context) error {
 		return err
 	}
 
-	s.say("resources in the cloud with tag tenant-id=%s: %d", initech, len(resources))
-	s.say("resources in the state of %s/%s in %s: %d", rec.Stack.Project, rec.Stack.Name, rec.Stack.Shard, state)
+	s.sayf("resources in the cloud with tag tenant-id=%s: %d", initech, len(resources))
+	s.sayf("resources in the state of %s/%s in %s: %d", rec.Stack.Project, rec.Stack.Name, rec.Stack.Shard, state)
 
 	if rec.Applied.Spec.Phase != tenant.PhaseAbsent || len(resources) != 0 || state != 0 {
 		return fmt.Errorf("%w: something of %s is left", errUnexpected, initech)

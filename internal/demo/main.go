@@ -53,7 +53,7 @@ func run(ctx context.Context) error {
 		return err
 	}
 
-	s.say("done in %s; everything happened as told", time.Since(began).Round(time.Second))
+	s.sayf("done in %s; everything happened as told", time.Since(began).Round(time.Second))
 
 	return nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,7 +35,7 @@ func (s *stage) table(ctx context.Context, ids ...tenant.ID) error {
 	for _, id := range ids {
 		rec, err := s.rows.Get(ctx, id)
 		if err != nil {
-			return err //nolint:wrapcheck // wrapped by the act
+			return err
 		}
 
 		fmt.Fprintf(w, "   %s\t%s\t%s\t%d\t%d\t%.1f\t%s\n", id, rec.Applied.Spec.Tier, rec.Applied.Spec.Phase,
@@ -56,7 +57,7 @@ func outputs(all map[string]json.RawMessage) string {
 
 	parts := make([]string, 0, shown)
 
-	for _, name := range slices.Sorted(maps.Keys(all)) {
+	for _, name := range slices.SortedFunc(maps.Keys(all), tellingFirst) {
 		if len(parts) == shown {
 			break
 		}
@@ -76,6 +77,20 @@ func outputs(all map[string]json.RawMessage) string {
 	return strings.Join(parts, " ")
 }
 
+// tellingFirst puts the outputs first that differ between tenants.
+func tellingFirst(a, b string) int {
+	rank := func(name string) int {
+		telling := []string{"databaseEndpoint", "vpcId", "sharedClusterSchema", "sharedEndpoint"}
+		if i := slices.Index(telling, name); i >= 0 {
+			return i
+		}
+
+		return len(telling)
+	}
+
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a, b))
+}
+
 // stateResources counts what a stack's checkpoint holds, 0 if there is none.
 func (s *stage) stateResources(ctx context.Context, stack tenant.Stack) (int, error) {
 	client := s3.NewFromConfig(s.aws, func(o *s3.Options) { o.UsePathStyle = true })
@@ -83,8 +98,7 @@ func (s *stage) stateResources(ctx context.Context, stack tenant.Stack) (int, er
 
 	object, err := client.GetObject(ctx, &s3.GetObjectInput{Bucket: aws.String(stack.Shard), Key: aws.String(key)})
 
-	var missing *types.NoSuchKey
-	if errors.As(err, &missing) {
+	if _, missing := errors.AsType[*types.NoSuchKey](err); missing {
 		return 0, nil
 	}
 
@@ -119,7 +133,7 @@ func (m metrics) sum(name string) float64 {
 }
 
 func (s *stage) scrape(ctx context.Context) (metrics, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.admin+"/metrics", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.admin+"/metrics", http.NoBody)
 	if err != nil {
 		return nil, fmt.Errorf("reading the metrics: %w", err)
 	}
@@ -175,7 +189,7 @@ func (s *stage) showMetrics(ctx context.Context) error {
 		counts := strings.HasSuffix(name, "_total") || strings.HasSuffix(name, "_count")
 
 		if diff := now[series] - s.before[series]; counts && strings.HasPrefix(name, "lessor_") && diff > 0 {
-			s.say("%-90s +%g", series, diff)
+			s.sayf("%-90s +%g", series, diff)
 
 			moved++
 		}

@@ -52,13 +52,13 @@ func openStage(ctx context.Context, binDir string) (*stage, error) {
 	}
 
 	s := &stage{binDir: binDir, dir: dir}
-	s.say("starting local mode: the emulator, the cloud simulator, and the platform by Pulumi")
+	s.sayf("starting local mode: the emulator, the cloud simulator, and the platform by Pulumi")
 
 	if s.local, err = localaws.Start(ctx, localaws.Options{BinDir: binDir, Dir: filepath.Join(dir, "aws")}); err != nil {
 		return nil, errors.Join(fmt.Errorf("starting local mode: %w", err), os.RemoveAll(dir))
 	}
 
-	s.say("queue, tables, buckets and key stand at %s", s.local.URL())
+	s.sayf("queue, tables, buckets and key stand at %s", s.local.URL())
 
 	if err := s.startWorker(ctx); err != nil {
 		s.keepLog()
@@ -84,7 +84,7 @@ func (s *stage) startWorker(ctx context.Context) error {
 		return fmt.Errorf("opening the worker's log: %w", err)
 	}
 
-	s.worker = exec.Command(filepath.Join(s.binDir, "worker"))
+	s.worker = exec.Command(filepath.Join(s.binDir, "worker")) //nolint:gosec,noctx // our own; it ends by a signal
 	s.worker.Env = s.env
 	s.worker.Stderr = s.logs
 
@@ -106,7 +106,7 @@ func (s *stage) startWorker(ctx context.Context) error {
 		return err
 	}
 
-	s.say("a worker with 3 slots is ready at %s", s.admin)
+	s.sayf("a worker with 3 slots is ready at %s", s.admin)
 
 	return nil
 }
@@ -148,7 +148,7 @@ func (s *stage) awaitReady(ctx context.Context) error {
 		default:
 		}
 
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.admin+"/readyz", nil)
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.admin+"/readyz", http.NoBody)
 		if err != nil {
 			return false, fmt.Errorf("asking whether the worker is ready: %w", err)
 		}
@@ -163,20 +163,29 @@ func (s *stage) awaitReady(ctx context.Context) error {
 }
 
 // enqueue runs the command-line tool as a person would.
-func (s *stage) enqueue(ctx context.Context, args ...string) ([]byte, error) {
-	fmt.Printf("   $ enqueue %s\n", strings.Join(args, " "))
+func (s *stage) enqueue(ctx context.Context, args ...string) error {
+	quoted := make([]string, 0, len(args))
+	for _, arg := range args {
+		if strings.Contains(arg, " ") {
+			arg = "'" + arg + "'"
+		}
 
-	var stdout, stderr bytes.Buffer
-
-	cmd := exec.CommandContext(ctx, filepath.Join(s.binDir, "enqueue"), args...)
-	cmd.Env = s.env
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-
-	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("enqueue %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(stderr.String()))
+		quoted = append(quoted, arg)
 	}
 
-	return stdout.Bytes(), nil
+	s.sayf("$ enqueue %s", strings.Join(quoted, " "))
+
+	var stderr bytes.Buffer
+
+	cmd := exec.CommandContext(ctx, filepath.Join(s.binDir, "enqueue"), args...) //nolint:gosec // our own tool
+	cmd.Env = s.env
+	cmd.Stderr = &stderr
+
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("enqueue %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(stderr.String()))
+	}
+
+	return nil
 }
 
 // drain ends the worker as Kubernetes would.
@@ -193,7 +202,7 @@ func (s *stage) drain(ctx context.Context) error {
 			return fmt.Errorf("the worker should have ended with 0: %w", err)
 		}
 
-		s.say("the worker drained and ended with 0")
+		s.sayf("the worker drained and ended with 0")
 
 		return nil
 	case <-ctx.Done():
@@ -217,7 +226,7 @@ func (s *stage) close() error {
 	if len(left) > 0 {
 		errs = append(errs, fmt.Errorf("processes were left: %s", strings.Join(left, ", ")))
 	} else if err == nil {
-		s.say("no process is left")
+		s.sayf("no process is left")
 	}
 
 	if s.logs != nil {
@@ -232,18 +241,22 @@ func (s *stage) hurry() error {
 	const patience = 30 * time.Second
 
 	for range 2 {
-		_ = s.worker.Process.Signal(syscall.SIGTERM) // it may have ended
+		if err := s.worker.Process.Signal(syscall.SIGTERM); err != nil {
+			break // it has ended
+		}
 	}
 
 	select {
-	case <-s.exited:
-		return nil
+	case err := <-s.exited:
+		return err
 	case <-time.After(patience):
-		err := s.worker.Process.Kill()
-		<-s.exited
-
-		return err //nolint:wrapcheck // joined with others
 	}
+
+	if err := s.worker.Process.Kill(); err != nil {
+		return fmt.Errorf("killing the worker: %w", err)
+	}
+
+	return <-s.exited
 }
 
 // keepLog shows the end of the worker's log, for the reader of a failure.
@@ -263,7 +276,7 @@ func (s *stage) keepLog() {
 	fmt.Fprintf(os.Stderr, "\nthe last lines of the worker's log:\n%s\n", strings.Join(all[max(0, len(all)-lines):], "\n"))
 }
 
-func (*stage) say(format string, args ...any) { fmt.Printf("   "+format+"\n", args...) }
+func (*stage) sayf(format string, args ...any) { fmt.Printf("   "+format+"\n", args...) }
 
 // freeAddress finds a loopback port that nobody listens on.
 func freeAddress(ctx context.Context) (string, error) {

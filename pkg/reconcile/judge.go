@@ -14,7 +14,7 @@ import (
 const MaxOutputBytes = 64 << 10
 
 // judgeResult turns the result of an operation into what to record.
-func (t *tenure) judgeResult(rec tenant.Record, p plan.Plan, done *operationDone) {
+func (t *tenure) judgeResult(p plan.Plan, done *operationDone) {
 	s := &done.settlement
 
 	if done.result.Failure == nil {
@@ -86,7 +86,7 @@ func oversized(outputs map[string]json.RawMessage) *tenant.Failure {
 // compensate follows the tier's policy once an operation was given up on: a
 // first provision leaves nothing behind, an update goes back to what worked.
 func (t *tenure) compensate(rec tenant.Record, p plan.Plan, done operationDone) (operationDone, error) {
-	back, ok := t.wayBack(rec, p, done)
+	back, ok := wayBack(rec, p, done)
 	if !ok {
 		return done, nil
 	}
@@ -144,7 +144,7 @@ func failureMessage(f *tenant.Failure) string {
 }
 
 // wayBack is the plan that undoes a failed operation, if the policy has one.
-func (t *tenure) wayBack(rec tenant.Record, p plan.Plan, done operationDone) (plan.Plan, bool) {
+func wayBack(rec tenant.Record, p plan.Plan, done operationDone) (plan.Plan, bool) {
 	stands := rec.Applied != nil && rec.Applied.Spec.Phase != tenant.PhaseAbsent
 	began := done.settlement.Stack.Created || rec.Stack.Created
 

@@ -18,7 +18,10 @@ func (r *Reconciler) publishPending(ctx context.Context, rec tenant.Record) erro
 		return nil
 	}
 
-	if err := r.Publisher.Publish(ctx, resultOf(rec)); err != nil {
+	err := r.Publisher.Publish(ctx, resultOf(rec))
+	r.Observer.Published(err)
+
+	if err != nil {
 		return fmt.Errorf("publishing the result of operation %s: %w", rec.Unpublished, err)
 	}
 

@@ -56,11 +56,20 @@ type Publisher interface {
 	Publish(ctx context.Context, e result.Event) error
 }
 
+// LeaseObserver is told of leases, for logs and metrics.
+type LeaseObserver interface {
+	LeaseAcquired(id tenant.ID, token registry.Token, tookOver bool)
+	LeaseBusy()
+	LeaseLost(id tenant.ID, token registry.Token, cause error)
+}
+
 // Observer is told what happens, for logs and metrics.
 type Observer interface {
-	LeaseAcquired(id tenant.ID, token registry.Token, tookOver bool)
+	LeaseObserver
+
 	OperationStarted(op engine.Operation, sequence int64, tier string)
 	OperationFinished(op engine.Operation, tier string, outcome tenant.Outcome, res engine.Result)
+	Published(err error)
 	Trouble(id tenant.ID, doing string, err error)
 }
 

@@ -65,7 +65,7 @@ func (r *Reconciler) attempt(ctx context.Context, msg Message, rec tenant.Record
 
 	slot, err := r.Slots.Take(ctx)
 	if err != nil {
-		return r.turnedAway(ReasonDrain), nil //nolint:nilerr // the only error is the end of ctx
+		return r.turnedAway(ReasonDrain), nil
 	}
 	defer r.Slots.Give(slot)
 
@@ -85,18 +85,22 @@ func (r *Reconciler) hold(ctx context.Context, msg Message, rec tenant.Record, s
 	// Between the read and the acquisition: a lease under a message that is
 	// gone would have nobody come back for it if we died.
 	if err := msg.Extend(ctx); err != nil {
-		return Outcome{Action: ActionDrop, Reason: ReasonLost}, nil //nolint:nilerr // it is someone else's
+		return Outcome{Action: ActionDrop, Reason: ReasonLost}, nil
 	}
 
 	held, err := r.Leases.Acquire(ctx, rec, msg.ID())
 
-	var busy *lease.HeldError
+	if busy, ok := errors.AsType[*lease.HeldError](err); ok {
+		r.Observer.LeaseBusy()
+
+		if busy.Message == msg.ID() {
+			return Outcome{Action: ActionWatch, Reason: ReasonBusy}, nil
+		}
+
+		return Outcome{Action: ActionDelete, Reason: ReasonHandedOver}, nil
+	}
 
 	switch {
-	case errors.As(err, &busy) && busy.Message == msg.ID():
-		return Outcome{Action: ActionWatch, Reason: ReasonBusy}, nil
-	case errors.As(err, &busy):
-		return Outcome{Action: ActionDelete, Reason: ReasonHandedOver}, nil
 	case errors.Is(err, lease.ErrChanged):
 		return Outcome{}, errRaced
 	case err != nil:
@@ -110,9 +114,15 @@ func (r *Reconciler) hold(ctx context.Context, msg Message, rec tenant.Record, s
 	leaseCtx, stop := held.Keep(context.WithoutCancel(ctx))
 	defer stop()
 
+	defer context.AfterFunc(leaseCtx, func() {
+		if cause := context.Cause(leaseCtx); errors.Is(cause, lease.ErrLost) || errors.Is(cause, lease.ErrUncertain) {
+			r.Observer.LeaseLost(rec.ID, held.Token(), cause)
+		}
+	})()
+
 	t := tenure{Reconciler: r, lease: held, ctx: leaseCtx, slot: slot, clean: held.CleanPredecessor()}
 
-	return t.rounds(rec.ID)
+	return t.rounds(rec.ID) //nolint:contextcheck // the tenure's context is the lease, which outlives the message's
 }
 
 // settled finishes what a worker that died after its last write left undone.

@@ -143,7 +143,7 @@ func (t *tenure) letGo(rec tenant.Record, outcome Outcome) (Outcome, error) {
 // if that fails too, the lease expires.
 func (t *tenure) abandon(id tenant.ID, cause error) (Outcome, error) {
 	if context.Cause(t.ctx) != nil {
-		return Outcome{Action: ActionDrop, Reason: ReasonLost}, nil
+		return Outcome{Action: ActionDrop, Reason: ReasonLost}, nil //nolint:nilerr // the loss is the outcome
 	}
 
 	if err := t.Ledger.Release(t.ctx, id, t.lease.Token(), t.clean); err != nil {
@@ -177,7 +177,7 @@ func (t *tenure) run(rec tenant.Record) (operationDone, error) {
 		return operationDone{}, err
 	}
 
-	t.judgeResult(rec, p, &done)
+	t.judgeResult(p, &done)
 
 	if !done.settlement.GaveUp {
 		return done, nil
@@ -244,4 +244,4 @@ func (t *tenure) operationContext() (context.Context, context.CancelCauseFunc) {
 }
 
 // progressInterval spaces the writes of progress: each costs a write unit.
-const progressInterval = 2 * time.Second
+const progressInterval = time.Second

@@ -25,10 +25,9 @@ func (m *Metrics) initialise() {
 	touch(m.MessagesDeadLettered, event.Codes()...)
 	touch(m.MessagesReleased, "backoff", "busy", "drain", "error", "lost", "paused")
 	touch(m.ReceiveRequests, "messages", "empty", "error")
-	touch(m.VisibilityExtensions, "ok", "receipt_lost", "error")
 	touch(m.LeaseAcquisitions, "acquired", "takeover", "busy", "error")
 	touch(m.LeaseRenewals, "ok", "lost", "error")
-	touch(m.LeaseLost, "stolen", "deadline", "operation")
+	touch(m.LeaseLost, "stolen", "deadline")
 	touch(m.ResultsPublished, "ok", "error")
 
 	for _, t := range event.Types() {

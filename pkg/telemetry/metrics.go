@@ -25,7 +25,7 @@ type Metrics struct {
 	MessageQueueDuration prometheus.Histogram
 	ReceiveRequests      *prometheus.CounterVec // outcome
 	LastSuccessfulPoll   prometheus.Gauge
-	VisibilityExtensions *prometheus.CounterVec // outcome
+	ReceiptsLost         prometheus.Counter
 	EventsAccepted       *prometheus.CounterVec // type, changed
 
 	LeaseAcquisitions *prometheus.CounterVec // outcome
@@ -73,8 +73,8 @@ func NewMetrics(reg prometheus.Registerer, tiers []string) *Metrics {
 			"Receive calls to SQS, by what they brought.", "outcome"),
 		LastSuccessfulPoll: gauge("last_successful_poll_timestamp_seconds",
 			"When a receive call last succeeded, in Unix time."),
-		VisibilityExtensions: counters("visibility_extensions_total",
-			"Extensions of the visibility timeout of messages in hand.", "outcome"),
+		ReceiptsLost: counter("message_receipts_lost_total",
+			"Messages in hand that became visible to others, because their visibility could not be extended."),
 		EventsAccepted: counters("events_accepted_total",
 			"Events accepted, by type and by whether they changed what is desired.", "type", "changed"),
 
@@ -167,7 +167,7 @@ func (m *Metrics) collectors() []prometheus.Collector {
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		m.MessagesReceived, m.MessagesDeleted, m.MessagesDeadLettered, m.MessagesReleased, m.MessageQueueDuration,
-		m.ReceiveRequests, m.LastSuccessfulPoll, m.VisibilityExtensions, m.EventsAccepted,
+		m.ReceiveRequests, m.LastSuccessfulPoll, m.ReceiptsLost, m.EventsAccepted,
 		m.LeaseAcquisitions, m.LeaseRenewals, m.LeaseLost,
 		m.Operations, m.OperationDuration, m.OperationSteps, m.OperationMemory, m.OperationsInProgress,
 		m.CLIProcesses, m.ResultsPublished,

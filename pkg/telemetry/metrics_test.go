@@ -86,7 +86,7 @@ func TestNewMetrics(t *testing.T) {
 	require.ElementsMatch(t, []string{
 		"messages_received_total", "messages_deleted_total", "messages_dead_lettered_total", "messages_released_total",
 		"message_queue_duration_seconds", "receive_requests_total", "last_successful_poll_timestamp_seconds",
-		"visibility_extensions_total", "events_accepted_total",
+		"message_receipts_lost_total", "events_accepted_total",
 		"lease_acquisitions_total", "lease_renewals_total", "lease_lost_total",
 		"operations_total", "operation_duration_seconds", "operation_steps_total", "operation_memory_bytes",
 		"operations_in_progress", "longest_running_operation_seconds", "cli_processes_total", "results_published_total",

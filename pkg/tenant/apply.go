@@ -34,16 +34,19 @@ func Apply(desired Desired, e Event) (Desired, bool) {
 		changed = d.Suspended.set(true, e.Version)
 	case EventResumed:
 		changed = d.Suspended.set(false, e.Version)
-	case EventReprovision:
-		changed = d.setRequest(RequestReprovision, e)
-	case EventRefresh:
-		changed = d.setRequest(RequestRefresh, e)
-	case EventPreview:
-		changed = d.setRequest(RequestPreview, e)
+	case EventReprovision, EventRefresh, EventPreview:
+		changed = d.setRequest(requestOf(e.Type), e)
 	case EventNudged:
 	}
 
 	return d, changed
+}
+
+// requestOf is the kind of request that an event makes.
+func requestOf(t EventType) RequestKind {
+	return map[EventType]RequestKind{
+		EventReprovision: RequestReprovision, EventRefresh: RequestRefresh, EventPreview: RequestPreview,
+	}[t]
 }
 
 // raiseFloor starts a new life: parameters stated before it are forgotten.

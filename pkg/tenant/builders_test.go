@@ -95,7 +95,8 @@ func firstPermutations(events []tenant.Event) iter.Seq[[]tenant.Event] {
 		count := 0
 
 		for order := range permutations(events) {
-			if count++; count > enough || !yield(order) {
+			count++
+			if count > enough || !yield(order) {
 				return
 			}
 		}

@@ -49,7 +49,7 @@ type Request struct {
 // Desired is what the tenant shall be: a last-writer-wins map in which every
 // fact remembers the version of the event that stated it. The zero value is a
 // tenant that nobody has spoken of.
-type Desired struct {
+type Desired struct { //nolint:recvcheck // readers take the value, Apply changes its own copy
 	Existence  Field[Existence]                  `json:"existence"`
 	Suspended  Field[bool]                       `json:"suspended"`
 	Tier       Field[string]                     `json:"tier"`

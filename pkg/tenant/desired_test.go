@@ -10,7 +10,6 @@ import (
 	"github.com/lessor-dev/lessor/pkg/tenant"
 )
 
-//nolint:funlen // One table of histories.
 func TestSpec(t *testing.T) {
 	t.Parallel()
 

@@ -58,7 +58,7 @@ func (k Kind) Retry() Retry {
 
 // Failure is why an operation failed, for people and machines. It holds no
 // secret and no raw output of the CLI.
-type Failure struct {
+type Failure struct { //nolint:errname // it is a noun of the domain first
 	Kind Kind `json:"kind"`
 	// Message is one line that says what failed, Hint what to do about it.
 	Message string `json:"message"`

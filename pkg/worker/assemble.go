@@ -32,7 +32,7 @@ import (
 type assembly struct {
 	worker *Worker
 	admin  *telemetry.Admin
-	log    *slog.Logger
+	runner *engine.Runner
 }
 
 // parts are the clients that a check looks at as well.
@@ -107,24 +107,44 @@ func assemble(ctx context.Context, cfg config.Worker, programs engine.Programs, 
 		return nil, fmt.Errorf("starting the publisher: %w", err)
 	}
 
-	prometheusRegistry := prometheus.NewRegistry()
-	metrics := telemetry.NewMetrics(prometheusRegistry, p.catalog.Tiers())
-	metrics.Slots.Set(float64(p.slots))
-	metrics.MemoryLimit.Set(float64(p.limit))
+	registered := prometheus.NewRegistry()
+	w, observer := newWorker(ctx, cfg, p, publisher, telemetry.NewMetrics(registered, p.catalog.Tiers()), log)
 
-	metrics.Built(buildVersion())
+	//nolint:contextcheck // its listener lives as long as the process
+	admin, err := telemetry.NewAdmin(cfg.Telemetry, registered, telemetry.Health{
+		Live:       w.live,
+		Ready:      readiness(p, cfg.Shard.Buckets, w),
+		Operations: observer.operations,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("LESSOR_ADMIN_ADDRESS: %w", err)
+	}
 
+	log.InfoContext(ctx, "starting", "version", buildVersion(), "slots", p.slots, "memory_limit", p.limit.String(),
+		"memory_limit_from", p.source, "admin", admin.Addr(), "queue", cfg.Queue.URL, "table", cfg.Registry.Table,
+		"shards", len(cfg.Shard.Buckets), "tiers", p.catalog.Tiers())
+
+	return &assembly{worker: w, admin: admin, runner: p.runner}, nil
+}
+
+// newWorker puts the loop, the reconciler and what watches them together.
+func newWorker(
+	ctx context.Context, cfg config.Worker, p parts, publisher *result.Publisher, metrics *telemetry.Metrics, log *slog.Logger,
+) (*Worker, *observer) {
+	observer := newObserver(log, metrics)
 	leases := lease.New(dynamodb.NewFromConfig(p.aws), cfg.Registry.Table, cfg.Lease,
 		lease.WithRenewals(func(outcome string) { metrics.LeaseRenewals.WithLabelValues(outcome).Inc() }))
 	gate := newGate()
 	slots := newSlots(p.slots, gate.drain)
 	interrupt, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	observer := newObserver(log, metrics)
+
+	metrics.Slots.Set(float64(p.slots))
+	metrics.MemoryLimit.Set(float64(p.limit))
+	metrics.Built(buildVersion())
 	metrics.Watch(slots.used, observer.longest)
 
-	w := &Worker{
+	return &Worker{
 		config: Config{
-			Slots:         p.slots,
 			PollWait:      cfg.Queue.PollWait,
 			DrainTimeout:  cfg.DrainTimeout,
 			LeaseDuration: cfg.Lease.Duration,
@@ -160,22 +180,7 @@ func assemble(ctx context.Context, cfg config.Worker, programs engine.Programs, 
 			Observer:  observer,
 			Interrupt: interrupt,
 		},
-	}
-
-	admin, err := telemetry.NewAdmin(cfg.Telemetry, prometheusRegistry, telemetry.Health{
-		Live:       w.live,
-		Ready:      readiness(p, cfg.Shard.Buckets, w),
-		Operations: observer.operations,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("LESSOR_ADMIN_ADDRESS: %w", err)
-	}
-
-	log.InfoContext(ctx, "starting", "version", buildVersion(), "slots", p.slots, "memory_limit", p.limit.String(),
-		"memory_limit_from", p.source, "admin", admin.Addr(), "queue", cfg.Queue.URL, "table", cfg.Registry.Table,
-		"shards", len(cfg.Shard.Buckets), "tiers", p.catalog.Tiers())
-
-	return &assembly{worker: w, admin: admin, log: log}, nil
+	}, observer
 }
 
 // adminStopTimeout bounds the end of the admin server.
@@ -191,6 +196,10 @@ func (a *assembly) run(ctx context.Context, hurry <-chan struct{}) error {
 
 	if stopErr := a.admin.Stop(stopCtx); stopErr != nil {
 		err = errors.Join(err, fmt.Errorf("stopping the admin server: %w", stopErr))
+	}
+
+	if closeErr := a.runner.Close(); closeErr != nil {
+		err = errors.Join(err, fmt.Errorf("giving the work directory back: %w", closeErr))
 	}
 
 	return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -27,10 +28,10 @@ type probe struct {
 
 // probes look at queue, table and buckets with the rights of the worker.
 func probes(p parts, buckets []string) []probe {
-	list := []probe{
+	list := slices.Grow([]probe{
 		{"queue", func(ctx context.Context) error { return discard(p.queue.Depth(ctx)) }},
 		{"table", func(ctx context.Context) error { return discard(p.registry.Fleet(ctx)) }},
-	}
+	}, len(buckets))
 
 	buckets3 := s3.NewFromConfig(p.aws, func(o *s3.Options) { o.UsePathStyle = p.aws.BaseEndpoint != nil })
 

@@ -34,7 +34,7 @@ type held struct {
 func (w *Worker) pickUp(ctx context.Context, m queue.Message) *held {
 	h := &held{Worker: w, message: m, log: w.log.With("message_id", m.ID)}
 	h.heartbeat = w.visibility.Keep(ctx, m, func(err error) {
-		w.metrics.VisibilityExtensions.WithLabelValues("receipt_lost").Inc()
+		w.metrics.ReceiptsLost.Inc()
 		h.log.WarnContext(ctx, "lost the message; its tenant's lease is kept", "error", err)
 	})
 	h.putDown = sync.OnceFunc(func() { w.hands.give(1) })
@@ -150,8 +150,7 @@ func (h *held) giveBack(ctx context.Context, d time.Duration, reason reconcile.R
 func (h *held) deadLetter(ctx context.Context, cause error) {
 	code := "too-large"
 
-	var invalid *event.InvalidError
-	if errors.As(cause, &invalid) {
+	if invalid, ok := errors.AsType[*event.InvalidError](cause); ok {
 		code = invalid.Code
 	}
 

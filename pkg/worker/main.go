@@ -117,6 +117,7 @@ func serve(programs engine.Programs, stderr io.Writer) error {
 		<-signals
 		stop(errTerminated)
 		<-signals
+
 		hurry <- struct{}{}
 	}()
 

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"errors"
 	"log/slog"
 	"maps"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lessor-dev/lessor/pkg/engine"
+	"github.com/lessor-dev/lessor/pkg/lease"
 	"github.com/lessor-dev/lessor/pkg/registry"
 	"github.com/lessor-dev/lessor/pkg/telemetry"
 	"github.com/lessor-dev/lessor/pkg/tenant"
@@ -38,29 +40,6 @@ type runningOperation struct {
 
 func newObserver(log *slog.Logger, metrics *telemetry.Metrics) *observer {
 	return &observer{log: log, metrics: metrics, running: map[string]runningOperation{}}
-}
-
-// operations lists what runs, the oldest first.
-func (o *observer) operations() any {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-
-	return slices.SortedFunc(maps.Values(o.running), func(a, b runningOperation) int {
-		return a.StartedAt.Compare(b.StartedAt)
-	})
-}
-
-// longest is for how long the oldest operation has run, 0 if none runs.
-func (o *observer) longest() time.Duration {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-
-	longest := time.Duration(0)
-	for _, op := range o.running {
-		longest = max(longest, time.Since(op.StartedAt))
-	}
-
-	return longest
 }
 
 // LeaseAcquired counts a lease.
@@ -110,10 +89,6 @@ func (o *observer) OperationFinished(op engine.Operation, tier string, outcome t
 		"changes", outcome.Changes, "processes", res.Processes, "clean", res.Clean)
 
 	if f := outcome.Failure; f != nil {
-		if f.Kind == tenant.KindLeaseLost {
-			o.metrics.LeaseLost.WithLabelValues("operation").Inc()
-		}
-
 		log.Warn("operation failed", telemetry.KeyKind, string(f.Kind), "error", f.Message, "resource", f.Resource,
 			"hint", f.Hint, "step", f.Step)
 
@@ -123,9 +98,57 @@ func (o *observer) OperationFinished(op engine.Operation, tier string, outcome t
 	log.Info("operation succeeded")
 }
 
+// LeaseLost counts a lease that ended before its holder let go.
+func (o *observer) LeaseLost(id tenant.ID, token registry.Token, cause error) {
+	reason := "stolen"
+	if errors.Is(cause, lease.ErrUncertain) {
+		reason = "deadline"
+	}
+
+	o.metrics.LeaseLost.WithLabelValues(reason).Inc()
+	o.log.Error("lost the lease; nothing more is written", telemetry.KeyTenant, string(id), telemetry.KeyFence, token.Fence,
+		"error", cause)
+}
+
+// LeaseBusy counts an attempt at a lease that another worker holds.
+func (o *observer) LeaseBusy() { o.metrics.LeaseAcquisitions.WithLabelValues("busy").Inc() }
+
+// Published counts a result event.
+func (o *observer) Published(err error) {
+	outcome := "ok"
+	if err != nil {
+		outcome = "error"
+	}
+
+	o.metrics.ResultsPublished.WithLabelValues(outcome).Inc()
+}
+
 // Trouble logs what went wrong beside the work itself.
 func (o *observer) Trouble(id tenant.ID, doing string, err error) {
 	o.log.Error(doing, telemetry.KeyTenant, string(id), "error", err)
+}
+
+// operations lists what runs, the oldest first.
+func (o *observer) operations() any {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+
+	return slices.SortedFunc(maps.Values(o.running), func(a, b runningOperation) int {
+		return a.StartedAt.Compare(b.StartedAt)
+	})
+}
+
+// longest is for how long the oldest operation has run, 0 if none runs.
+func (o *observer) longest() time.Duration {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+
+	longest := time.Duration(0)
+	for _, op := range o.running {
+		longest = max(longest, time.Since(op.StartedAt))
+	}
+
+	return longest
 }
 
 func (o *observer) logger(op engine.Operation, tier string) *slog.Logger {

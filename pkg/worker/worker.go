@@ -53,12 +53,10 @@ type Staleness interface {
 
 // Config is what the loop needs to know.
 type Config struct {
-	Slots        int
 	PollWait     time.Duration
 	DrainTimeout time.Duration
 	// LeaseDuration spaces the looks at a lease that is watched.
 	LeaseDuration time.Duration
-	Backoff       reconcile.Backoff
 }
 
 // Worker is the loop from SQS to settled tenants.
@@ -93,8 +91,10 @@ func (w *Worker) Run(ctx context.Context, hurry <-chan struct{}) error {
 	defer context.AfterFunc(ctx, w.gate.setDraining)()
 
 	pauses := make(chan struct{})
+
 	go func() {
 		defer close(pauses)
+
 		w.followFleet(ctx)
 	}()
 
@@ -114,8 +114,10 @@ func (w *Worker) drain(ctx context.Context, hurry <-chan struct{}) error {
 	w.log.InfoContext(ctx, "draining", "operations", w.slots.used(), "timeout", w.config.DrainTimeout.String())
 
 	done := make(chan struct{})
+
 	go func() {
 		defer close(done)
+
 		w.inHand.Wait()
 	}()
 
@@ -137,9 +139,8 @@ func (w *Worker) drain(ctx context.Context, hurry <-chan struct{}) error {
 			w.log.WarnContext(ctx, "interrupting operations", "why", "second signal", "operations", w.slots.used())
 		}
 
-		interrupted = true
 		w.interrupt(engine.ErrInterrupt)
 
-		hurry = nil
+		interrupted, hurry = true, nil
 	}
 }

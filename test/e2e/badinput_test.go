@@ -35,7 +35,7 @@ func TestInvalidMessages(t *testing.T) {
 	}
 
 	f.send([]byte(valid))
-	require.Equal(t, int64(1), f.settled("fine", time.Minute).AppliedSeq)
+	require.Equal(t, int64(1), f.settled("fine").AppliedSeq)
 	f.idle(time.Minute)
 
 	letters, err := f.dead.List(t.Context(), 10)
@@ -84,7 +84,7 @@ func TestInvalidTenants(t *testing.T) {
 	}
 
 	for name, tt := range tests {
-		rec := f.settled(tenant.ID(name), time.Minute)
+		rec := f.settled(tenant.ID(name))
 		require.Equal(t, rec.DesiredSeq, rec.FailedSeq, name)
 		require.Equal(t, tenant.KindInvalid, rec.Last.Failure.Kind, name)
 		require.Contains(t, rec.Last.Failure.Message+rec.Last.Failure.Hint, tt.want, name)
@@ -92,7 +92,7 @@ func TestInvalidTenants(t *testing.T) {
 
 	f.send(f.event(tenant.EventTierChanged, "wrong-tier", time.Now(), func(e *tenant.Event) { e.Tier = "free" }))
 	f.await("the tier to be made right", time.Minute, func() bool {
-		return f.settled("wrong-tier", time.Minute).AppliedSeq == 2
+		return f.settled("wrong-tier").AppliedSeq == 2
 	})
 
 	letters, err := f.dead.List(t.Context(), 10)
@@ -113,6 +113,7 @@ func TestBackoffIsKept(t *testing.T) {
 
 	f.await("the first attempt to fail", time.Minute, func() bool {
 		var err error
+
 		rec, err = f.rows.Get(t.Context(), "unlucky")
 		require.NoError(t, err)
 
@@ -123,7 +124,7 @@ func TestBackoffIsKept(t *testing.T) {
 		f.send(created)
 	}
 
-	rec = f.settled("unlucky", time.Minute)
+	rec = f.settled("unlucky")
 	require.Equal(t, rec.DesiredSeq, rec.FailedSeq)
 
 	ups := slicesOf(started(f.operations("unlucky")), "up")
@@ -149,7 +150,7 @@ func TestSecretsStayInState(t *testing.T) {
 
 	f := newFleet(t, 1)
 	f.create("discreet", "secretive")
-	rec := f.settled("discreet", time.Minute)
+	rec := f.settled("discreet")
 	require.Equal(t, int64(1), rec.AppliedSeq)
 	require.Contains(t, rec.Outputs, "endpoint")
 
@@ -178,10 +179,11 @@ func TestWrongConfiguration(t *testing.T) {
 	// The binary that users get, since the plugins that it needs are read from
 	// its build information, which test binaries do not have.
 	binary := filepath.Join(root(), ".bin", "worker")
+
 	good := append(local.Environ(), "PATH="+os.Getenv("PATH"), "HOME="+os.Getenv("HOME"),
 		"LESSOR_WORK_DIR="+t.TempDir())
 	oldCLI := filepath.Join(t.TempDir(), "pulumi")
-	require.NoError(t, os.WriteFile(oldCLI, []byte("#!/bin/sh\necho v3.100.0\n"), 0o700)) //nolint:gosec // executable
+	require.NoError(t, os.WriteFile(oldCLI, []byte("#!/bin/sh\necho v3.100.0\n"), 0o700))
 
 	tests := map[string]struct {
 		set  string
@@ -204,6 +206,7 @@ func TestWrongConfiguration(t *testing.T) {
 			defer cancel()
 
 			cmd := exec.CommandContext(ctx, binary, "check")
+
 			cmd.Env = append(append([]string{}, good...), tt.set)
 
 			out, err := cmd.CombinedOutput()

@@ -119,7 +119,8 @@ func (f *fleet) start() *workerProcess {
 
 	address := freeAddress(f.t)
 	w := &workerProcess{admin: "http://" + address, log: &syncBuffer{}, exited: make(chan error, 1)}
-	w.cmd = exec.Command(os.Args[0])
+	w.cmd = exec.Command(os.Args[0]) //nolint:noctx // it ends by a signal
+
 	w.cmd.Env = append(append([]string{}, f.env...), "LESSOR_ADMIN_ADDRESS="+address)
 	w.cmd.Stderr = w.log
 
@@ -131,13 +132,15 @@ func (f *fleet) start() *workerProcess {
 	f.t.Cleanup(func() { f.stop(w) })
 
 	f.await("the worker to be ready", time.Minute, func() bool {
-		res, err := http.Get(w.admin + "/readyz")
+		req, err := http.NewRequestWithContext(f.t.Context(), http.MethodGet, w.admin+"/readyz", http.NoBody)
+		require.NoError(f.t, err)
+
+		res, err := http.DefaultClient.Do(req)
 		if err != nil {
 			return false
 		}
-		defer res.Body.Close()
 
-		return res.StatusCode == http.StatusOK
+		return res.Body.Close() == nil && res.StatusCode == http.StatusOK
 	})
 
 	return w
@@ -152,6 +155,7 @@ func (f *fleet) stop(w *workerProcess) {
 		w.exited <- nil
 	case <-time.After(time.Minute):
 		_ = w.cmd.Process.Kill()
+
 		f.t.Errorf("the worker did not drain within a minute")
 	}
 
@@ -195,13 +199,14 @@ func (f *fleet) create(id tenant.ID, tier string) {
 }
 
 // settled waits until nothing is left to do for a tenant, in success or not.
-func (f *fleet) settled(id tenant.ID, timeout time.Duration) tenant.Record {
+func (f *fleet) settled(id tenant.ID) tenant.Record {
 	f.t.Helper()
 
 	var rec tenant.Record
 
-	f.await(fmt.Sprintf("%s to be settled", id), timeout, func() bool {
+	f.await(fmt.Sprintf("%s to be settled", id), time.Minute, func() bool {
 		var err error
+
 		rec, err = f.rows.Get(f.t.Context(), id)
 		require.NoError(f.t, err)
 

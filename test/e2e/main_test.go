@@ -6,6 +6,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -30,9 +31,7 @@ func TestMain(m *testing.M) {
 	child := len(os.Args) > 1 && os.Args[1] == engine.ChildArgument
 	if child || os.Getenv(workerVariable) != "" {
 		all := programs.All()
-		for name, program := range testPrograms() {
-			all[name] = program
-		}
+		maps.Copy(all, testPrograms())
 
 		worker.Main(all)
 	}
@@ -40,7 +39,7 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 
 	if testing.Short() {
-		fmt.Println("end-to-end tests need tools and minutes: left out by -short")
+		fmt.Fprintln(os.Stderr, "end-to-end tests need tools and minutes: left out by -short")
 
 		return
 	}
@@ -79,7 +78,7 @@ func runAll(m *testing.M) int {
 
 // root is the repository.
 func root() string {
-	_, file, _, _ := runtime.Caller(0)
+	_, file, _, _ := runtime.Caller(0) //nolint:dogsled // only the file is of interest
 
 	return filepath.Join(filepath.Dir(file), "..", "..")
 }

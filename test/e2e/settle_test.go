@@ -26,7 +26,7 @@ func TestProcesses(t *testing.T) {
 	wrapper := filepath.Join(dir, "pulumi")
 	script := fmt.Sprintf("#!/bin/sh\n[ \"$1\" = version ] || echo \"$@\" >> %q\nexec %q \"$@\"\n",
 		calls, filepath.Join(root(), ".bin", "pulumi"))
-	require.NoError(t, os.WriteFile(wrapper, []byte(script), 0o700)) //nolint:gosec // it must be executable
+	require.NoError(t, os.WriteFile(wrapper, []byte(script), 0o700))
 
 	f := newFleet(t, 1, "LESSOR_PULUMI="+wrapper)
 	count := func() int {
@@ -38,13 +38,13 @@ func TestProcesses(t *testing.T) {
 
 	created := f.event(tenant.EventCreated, "counted", time.Now(), nil)
 	f.send(created)
-	f.settled("counted", time.Minute)
+	f.settled("counted")
 	require.Equal(t, 2, count(), "a first provision")
 
 	f.send(f.event(tenant.EventUpdated, "counted", time.Now(), func(e *tenant.Event) {
 		e.Parameters = tenant.Parameters{"sharedEndpoint": []byte(`"other.example.com"`)}
 	}))
-	f.await("the update to be applied", time.Minute, func() bool { return f.settled("counted", time.Minute).AppliedSeq == 2 })
+	f.await("the update to be applied", time.Minute, func() bool { return f.settled("counted").AppliedSeq == 2 })
 	require.Equal(t, 3, count(), "an update of a stack that stands")
 
 	f.send(created)
@@ -80,7 +80,7 @@ func TestHundredUpdatesDuringOneOperation(t *testing.T) {
 	// SQS may reorder them, and those that come late change nothing.
 	f.idle(2 * time.Minute)
 
-	rec := f.settled("hot", time.Minute)
+	rec := f.settled("hot")
 	require.JSONEq(t, "99", string(rec.Applied.Spec.Parameters["n"]))
 	require.Len(t, started(f.operations("hot")), 2)
 }
@@ -95,7 +95,7 @@ func TestStorm(t *testing.T) {
 	)
 
 	f := newFleet(t, 2)
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a repeatable storm
+	random := rand.New(rand.NewPCG(1, 2))
 	began := time.Now().Add(-time.Hour)
 	newest := map[tenant.ID]string{}
 
@@ -127,7 +127,7 @@ func TestStorm(t *testing.T) {
 	f.idle(5 * time.Minute)
 
 	for id, endpoint := range newest {
-		rec := f.settled(id, time.Minute)
+		rec := f.settled(id)
 		require.Equal(t, tenant.PhaseActive, rec.Applied.Spec.Phase, id)
 		require.JSONEq(t, endpoint, string(rec.Applied.Spec.Parameters["sharedEndpoint"]), id)
 		require.JSONEq(t, endpoint, string(rec.Outputs["sharedEndpoint"]), id)

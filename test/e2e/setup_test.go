@@ -76,7 +76,7 @@ func attributeText(value types.AttributeValue) string {
 func get(t *testing.T, url string) string {
 	t.Helper()
 
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
 	require.NoError(t, err)
 
 	res, err := http.DefaultClient.Do(req)

@@ -1,0 +1,370 @@
+package reconcile_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lessor-dev/lessor/pkg/engine"
+	"github.com/lessor-dev/lessor/pkg/lease"
+	"github.com/lessor-dev/lessor/pkg/plan"
+	"github.com/lessor-dev/lessor/pkg/reconcile"
+	"github.com/lessor-dev/lessor/pkg/registry"
+	"github.com/lessor-dev/lessor/pkg/tenant"
+)
+
+// The message under which a lease was taken is the only one that brings somebody
+// back if its holder dies, so it is spared even where there is nothing to do.
+func TestMessageOfALeaseIsWatched(t *testing.T) {
+	t.Parallel()
+
+	tests := map[string]struct {
+		settled bool
+		message string
+		want    reconcile.Outcome
+	}{
+		"the lease's":               {message: "m1", want: reconcile.Outcome{Action: reconcile.ActionWatch, Reason: reconcile.ReasonBusy}},
+		"the lease's, settled row":  {settled: true, message: "m1", want: reconcile.Outcome{Action: reconcile.ActionWatch, Reason: reconcile.ReasonBusy}},
+		"another":                   {message: "m2", want: reconcile.Outcome{Action: reconcile.ActionDelete, Reason: reconcile.ReasonHandedOver}},
+		"another, but not a change": {settled: true, message: "m2", want: reconcile.Outcome{Action: reconcile.ActionDelete, Reason: reconcile.ReasonUnchanged}},
+	}
+
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			bubble(t, func(t *testing.T, w *world) {
+				w.accept(t, created(1))
+
+				if tt.settled {
+					w.provision(t, "silo")
+				}
+
+				w.die(t, "m1")
+
+				before := w.row(t)
+				require.Equal(t, tt.want, w.deliver(t, tt.message, created(1)))
+				require.Equal(t, before, w.row(t))
+				require.Empty(t, w.engine.operations())
+			})
+		})
+	}
+}
+
+func TestDeadLeaseIsTakenOverAfterItStoodStill(t *testing.T) {
+	t.Parallel()
+
+	for name, settled := range map[string]bool{"with work left": false, "settled": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			bubble(t, func(t *testing.T, w *world) {
+				w.accept(t, created(1))
+
+				if settled {
+					w.provision(t, "silo")
+				}
+
+				w.die(t, "m1")
+				dead := w.row(t)
+
+				watch := reconcile.Outcome{Action: reconcile.ActionWatch, Reason: reconcile.ReasonBusy}
+				require.Equal(t, watch, w.deliver(t, "m1", created(1)))
+				time.Sleep(duration + margin - 1)
+				require.Equal(t, watch, w.deliver(t, "m1", created(1)))
+				time.Sleep(1)
+
+				outcome := w.deliver(t, "m1", created(1))
+				require.Equal(t, reconcile.Outcome{Action: reconcile.ActionDelete, Reason: reconcile.ReasonSettled}, outcome)
+
+				rec := w.row(t)
+				free(t, rec)
+				require.False(t, rec.NeedsWork())
+				require.Equal(t, dead.Fence+1, rec.Fence)
+				require.Less(t, rec.CleanFence, rec.Fence, "a write of the dead owner may still land")
+				require.True(t, w.observer.takeovers[len(w.observer.takeovers)-1])
+			})
+		})
+	}
+}
+
+// A row that is held gives no ground to delete the lease's own message, whoever
+// learns of it only when it asks for the lease.
+func TestRaceForTheLease(t *testing.T) {
+	t.Parallel()
+
+	// steal is what happens between the read of the row and the acquisition.
+	tests := map[string]struct {
+		steal func(t *testing.T, w *world)
+		want  reconcile.Outcome
+		ops   int
+	}{
+		"somebody else works under another message": {
+			steal: func(t *testing.T, w *world) { t.Helper(); w.die(t, "m2") },
+			want:  reconcile.Outcome{Action: reconcile.ActionDelete, Reason: reconcile.ReasonHandedOver},
+		},
+		"somebody else works under the same message": {
+			steal: func(t *testing.T, w *world) { t.Helper(); w.die(t, "m1") },
+			want:  reconcile.Outcome{Action: reconcile.ActionWatch, Reason: reconcile.ReasonBusy},
+		},
+		"somebody was quicker and let go": {
+			steal: func(t *testing.T, w *world) {
+				t.Helper()
+
+				held, err := newLeases(w.table).Acquire(t.Context(), w.row(t), "m2")
+				require.NoError(t, err)
+				require.NoError(t, w.rows.Release(t.Context(), acme, held.Token(), true))
+			},
+			want: reconcile.Outcome{Action: reconcile.ActionDelete, Reason: reconcile.ReasonSettled},
+			ops:  1,
+		},
+	}
+
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			bubble(t, func(t *testing.T, w *world) {
+				w.slots.onTake = func() {
+					w.slots.onTake = nil
+					tt.steal(t, w)
+				}
+
+				require.Equal(t, tt.want, w.deliver(t, "m1", created(1)))
+				require.Len(t, w.engine.operations(), tt.ops)
+			})
+		})
+	}
+}
+
+func TestRaceThatIsAlwaysLostGivesTheMessageBack(t *testing.T) {
+	t.Parallel()
+
+	bubble(t, func(t *testing.T, w *world) {
+		w.slots.onTake = func() {
+			held, err := newLeases(w.table).Acquire(t.Context(), w.row(t), "m2")
+			require.NoError(t, err)
+			require.NoError(t, w.rows.Release(t.Context(), acme, held.Token(), true))
+		}
+
+		outcome := w.deliver(t, "m1", created(1))
+		require.Equal(t, reconcile.ActionDelay, outcome.Action)
+		require.Equal(t, reconcile.ReasonBusy, outcome.Reason)
+		require.Positive(t, outcome.Delay)
+		require.Empty(t, w.engine.operations())
+	})
+}
+
+func TestLostMessageTakesNoLease(t *testing.T) {
+	t.Parallel()
+
+	bubble(t, func(t *testing.T, w *world) {
+		rec := w.accept(t, created(1))
+		outcome, err := w.settle(t, &message{id: "m1", lost: errors.New("receipt lost")}, rec)
+
+		require.NoError(t, err)
+		require.Equal(t, reconcile.Outcome{Action: reconcile.ActionDrop, Reason: reconcile.ReasonLost}, outcome)
+		require.Equal(t, rec, w.row(t))
+	})
+}
+
+func TestLeaseLostDuringAnOperation(t *testing.T) {
+	t.Parallel()
+
+	tests := map[string]struct {
+		lose func(w *world)
+		want error
+	}{
+		"taken over": {
+			lose: func(w *world) {
+				item := w.table.Item("tenant#acme")
+				item["lease_owner"] = item["lease_message"]
+				w.table.Put(item)
+			},
+			want: lease.ErrLost,
+		},
+		"not renewed": {
+			lose: func(w *world) {
+				w.table.Intercept(func(string) error { return errOutage }, nil)
+			},
+			want: lease.ErrUncertain,
+		},
+	}
+
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			bubble(t, func(t *testing.T, w *world) {
+				var (
+					before, after tenant.Record
+					cause         error
+				)
+
+				started := make(chan struct{})
+				stopped := until(started, tenant.KindLeaseLost, false, &cause)
+				w.engine.will(func(ctx context.Context, op engine.Operation, watch engine.Watch) engine.Result {
+					require.Equal(t, time.Now().Add(duration-margin), watch.LeaseUntil())
+					tt.lose(w)
+
+					return stopped(ctx, op, watch)
+				})
+
+				rec := w.accept(t, created(1))
+
+				go func() {
+					<-started
+					w.table.Intercept(nil, nil)
+
+					before = w.row(t)
+
+					if errors.Is(tt.want, lease.ErrUncertain) {
+						w.table.Intercept(func(string) error { return errOutage }, nil)
+					}
+				}()
+
+				outcome, err := w.settle(t, &message{id: "m1"}, rec)
+				require.NoError(t, err)
+				require.Equal(t, reconcile.Outcome{Action: reconcile.ActionDrop, Reason: reconcile.ReasonLost}, outcome)
+				require.ErrorIs(t, cause, engine.ErrLeaseLost)
+				require.ErrorIs(t, cause, tt.want)
+
+				w.table.Intercept(nil, nil)
+
+				after = w.row(t)
+				after.Lease.RVN, after.Lease.Until = before.Lease.RVN, before.Lease.Until
+				require.Equal(t, before, after, "nothing was written")
+				require.NotNil(t, after.Progress, "a successor sees that an operation was under way")
+				require.Empty(t, w.publisher.published())
+			})
+		})
+	}
+}
+
+// The lease may also turn out to be lost only when the outcome is recorded.
+func TestLeaseLostBeforeTheRecord(t *testing.T) {
+	t.Parallel()
+
+	bubble(t, func(t *testing.T, w *world) {
+		w.engine.will(func(ctx context.Context, op engine.Operation, watch engine.Watch) engine.Result {
+			item := w.table.Item("tenant#acme")
+			item["lease_owner"] = item["lease_message"]
+			w.table.Put(item)
+
+			return succeed(ctx, op, watch)
+		})
+
+		outcome := w.deliver(t, "m1", created(1))
+		require.Equal(t, reconcile.Outcome{Action: reconcile.ActionDrop, Reason: reconcile.ReasonLost}, outcome)
+		require.Zero(t, w.row(t).AppliedSeq)
+		require.Empty(t, w.publisher.published())
+	})
+}
+
+func TestInterruptedOperation(t *testing.T) {
+	t.Parallel()
+
+	tests := map[string]struct {
+		clean   bool
+		unclean bool // the owner before died
+		free    bool
+	}{
+		"clean":                               {clean: true, free: true},
+		"clean, after an owner that was not":  {clean: true, unclean: true, free: true},
+		"killed, so that writes may be about": {},
+	}
+
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			bubble(t, func(t *testing.T, w *world) {
+				rec := w.accept(t, created(1))
+
+				if tt.unclean {
+					w.die(t, "m1")
+
+					rec = w.row(t)
+					w.leases.Stale(rec)
+					time.Sleep(duration + margin)
+				}
+
+				var cause error
+
+				started := make(chan struct{})
+				w.engine.will(until(started, tenant.KindInterrupted, tt.clean, &cause))
+
+				go func() {
+					<-started
+					w.interrupt(engine.ErrInterrupt)
+				}()
+
+				outcome, err := w.settle(t, &message{id: "m1"}, rec)
+				require.NoError(t, err)
+				require.ErrorIs(t, cause, engine.ErrInterrupt)
+				require.Equal(t, reconcile.Outcome{Action: reconcile.ActionDelay, Reason: reconcile.ReasonDrain}, outcome, "visible at once")
+
+				rec = w.row(t)
+				require.True(t, rec.NeedsWork())
+				require.Zero(t, rec.Attempts, "nobody is to blame")
+				require.Empty(t, w.publisher.published())
+
+				if !tt.free {
+					require.Equal(t, "m1", rec.Lease.Message, "the lease must expire")
+					require.NotNil(t, rec.Progress)
+
+					return
+				}
+
+				free(t, rec)
+				require.Equal(t, !tt.unclean, rec.CleanFence == rec.Fence)
+				require.False(t, time.Now().Before(rec.NotBefore), "no backoff")
+				require.True(t, rec.Stack.Created)
+			})
+		})
+	}
+}
+
+// A change that comes in between the last look and the release was handed over:
+// the own message must stand for it, and the lease must not be in its way.
+func TestReleaseRace(t *testing.T) {
+	t.Parallel()
+
+	bubble(t, func(t *testing.T, w *world) {
+		rec := w.accept(t, created(1))
+		ledger := &racingLedger{Registry: w.rows, race: func() {
+			require.Equal(t, reconcile.ReasonHandedOver, w.handOver(t, "m2", updated(2, "large")).Reason)
+		}}
+		w.Ledger = ledger
+		w.slots.onTake = func() { w.gate.set(reconcile.ReasonPaused) }
+
+		outcome, err := w.settle(t, &message{id: "m1"}, rec)
+		require.NoError(t, err)
+		require.Equal(t, reconcile.Outcome{Action: reconcile.ActionDelay, Reason: reconcile.ReasonBusy}, outcome, "visible at once")
+		require.Empty(t, w.engine.operations())
+		free(t, w.row(t))
+
+		w.gate.set("")
+		w.slots.onTake = nil
+
+		require.Equal(t, reconcile.ReasonSettled, w.deliver(t, "m1", created(1)).Reason)
+		require.Equal(t, int64(2), w.row(t).AppliedSeq)
+		require.Equal(t, [][]plan.Step{{plan.StepUp}}, w.engine.steps())
+	})
+}
+
+// racingLedger lets something happen right before a release.
+type racingLedger struct {
+	*registry.Registry
+
+	race func()
+}
+
+func (l *racingLedger) ReleaseSeen(ctx context.Context, id tenant.ID, token registry.Token, seen int64, clean bool) error {
+	l.race()
+
+	return l.Registry.ReleaseSeen(ctx, id, token, seen, clean)
+}
