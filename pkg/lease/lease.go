@@ -50,6 +50,8 @@ type Lease struct {
 
 	mu       sync.Mutex
 	deadline time.Time
+	// trouble is why the newest renewal failed, nil if it did not.
+	trouble error
 }
 
 // Token is what conditional writes under this lease need.
@@ -71,11 +73,19 @@ func (l *Lease) Deadline() time.Time {
 	return l.deadline
 }
 
-func (l *Lease) setDeadline(t time.Time) {
+// left is the time to the deadline.
+func (l *Lease) left() time.Duration { return l.Deadline().Sub(l.leases.now()) }
+
+// expired is the cause of a context whose lease reached its deadline.
+func (l *Lease) expired() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
-	l.deadline = t
+	if l.trouble == nil {
+		return ErrUncertain
+	}
+
+	return fmt.Errorf("%w: %w", ErrUncertain, l.trouble)
 }
 
 // Keep renews the lease every third of its duration until stop is called. The
@@ -86,10 +96,15 @@ func (l *Lease) Keep(parent context.Context) (ctx context.Context, stop func()) 
 	ctx, cancel := context.WithCancelCause(parent)
 	quit, done := make(chan struct{}), make(chan struct{})
 
+	// Not by the goroutine that renews: a renewal that hangs must not carry the
+	// holder past its deadline.
+	expiry := time.AfterFunc(l.left(), func() { cancel(l.expired()) })
+
 	go func() {
 		defer close(done)
+		defer expiry.Stop()
 
-		cancel(l.renewUntil(ctx, quit))
+		cancel(l.renewUntil(ctx, quit, expiry))
 	}()
 
 	return ctx, sync.OnceFunc(func() {
@@ -107,49 +122,69 @@ const (
 
 // renewUntil returns nil when it was told to quit, and why the lease is over
 // otherwise.
-func (l *Lease) renewUntil(ctx context.Context, quit <-chan struct{}) error {
+func (l *Lease) renewUntil(ctx context.Context, quit <-chan struct{}, expiry *time.Timer) error {
 	timer := time.NewTimer(l.leases.interval())
 	defer timer.Stop()
 
-	var last error
-
 	for {
-		expiry := time.NewTimer(time.Until(l.Deadline()))
-
 		select {
 		case <-quit:
-			expiry.Stop()
-
 			return nil
 		case <-ctx.Done():
-			expiry.Stop()
-
 			return context.Cause(ctx)
-		case <-expiry.C:
-			return errors.Join(ErrUncertain, last)
 		case <-timer.C:
-			expiry.Stop()
 		}
 
-		began := time.Now()
-		err := l.leases.renew(ctx, l, quit)
+		err := l.renew(ctx, quit)
 
 		switch {
 		case err == nil:
-			last = nil
-
-			l.setDeadline(began.Add(l.leases.config.Duration - l.leases.config.Margin))
+			expiry.Reset(l.left())
 			l.leases.renewed("ok")
 			timer.Reset(l.leases.interval())
-		case errors.Is(err, ErrLost):
+		case errors.Is(err, ErrLost), errors.Is(err, ErrUncertain):
 			l.leases.renewed("lost")
 
 			return err
 		default:
-			last = err
-
 			l.leases.renewed("error")
 			timer.Reset(l.leases.config.Duration / retriesPerDuration)
 		}
 	}
+}
+
+// renew makes one renewal. It counts from before the call, since that is the
+// earliest time at which it may have been written.
+func (l *Lease) renew(ctx context.Context, quit <-chan struct{}) error {
+	began := l.leases.now()
+
+	left := l.left()
+	if left <= 0 {
+		// A process that was frozen wakes up here. Others may have taken over,
+		// and its operation must stop whether they did or not.
+		return l.expired()
+	}
+
+	ctx, cancel := context.WithTimeout(ctx, left)
+	defer cancel()
+
+	// A release must not wait for a renewal that hangs.
+	go func() {
+		select {
+		case <-quit:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+
+	err := l.leases.renew(ctx, l)
+
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	if l.trouble = err; err == nil {
+		l.deadline = began.Add(l.leases.config.Duration - l.leases.config.Margin)
+	}
+
+	return err
 }

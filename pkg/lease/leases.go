@@ -75,6 +75,7 @@ type Leases struct {
 	config Config
 	host   string
 	boot   string
+	now    func() time.Time
 	seen   sightings
 	// onRenewal is told "ok", "lost" or "error".
 	onRenewal func(outcome string)
@@ -83,9 +84,9 @@ type Leases struct {
 // Option changes how leases are granted.
 type Option func(*Leases)
 
-// WithClock replaces the local monotonic clock by which leases of others are
-// watched.
-func WithClock(now func() time.Time) Option { return func(l *Leases) { l.seen.now = now } }
+// WithClock replaces the local monotonic clock by which the own deadline is set
+// and leases of others are watched. Keep waits by the clock of the machine.
+func WithClock(now func() time.Time) Option { return func(l *Leases) { l.now = now } }
 
 // WithRenewals has f called after every renewal, with "ok", "lost" or "error".
 func WithRenewals(f func(outcome string)) Option { return func(l *Leases) { l.onRenewal = f } }
@@ -98,8 +99,8 @@ func New(api API, table string, cfg Config, opts ...Option) *Leases {
 		host = "unknown-host"
 	}
 
-	l := &Leases{api: api, table: table, config: cfg, host: host, boot: token()}
-	l.seen = sightings{now: time.Now, seen: map[tenant.ID]sighting{}}
+	l := &Leases{api: api, table: table, config: cfg, host: host, boot: token(), now: time.Now}
+	l.seen = sightings{seen: map[tenant.ID]sighting{}}
 
 	for _, opt := range opts {
 		opt(l)
@@ -127,9 +128,9 @@ func (l *Leases) wait(rec tenant.Record) time.Duration {
 		duration = l.config.Duration
 	}
 
-	since := l.seen.since(rec)
+	now := l.now()
 
-	return duration + l.config.Margin - l.seen.now().Sub(since)
+	return duration + l.config.Margin - now.Sub(l.seen.since(rec, now))
 }
 
 // Acquire takes the lease of the tenant in rec for the SQS message with the
@@ -159,7 +160,7 @@ func (l *Leases) Acquire(ctx context.Context, rec tenant.Record, messageID strin
 		clean:    rec.Lease.Owner == "" && rec.CleanFence == rec.Fence,
 	}
 
-	began := time.Now()
+	began := l.now()
 	granted.deadline = began.Add(l.config.Duration - l.config.Margin)
 
 	rvn := token()
@@ -205,22 +206,10 @@ func (l *Leases) afterFailure(ctx context.Context, granted *Lease, cause error) 
 	return nil, fmt.Errorf("acquiring the lease: %w", cause)
 }
 
-func (l *Leases) renew(ctx context.Context, lease *Lease, quit <-chan struct{}) error {
-	ctx, cancel := context.WithDeadline(ctx, lease.Deadline())
-	defer cancel()
-
-	// A release must not wait for a renewal that hangs.
-	go func() {
-		select {
-		case <-quit:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-
+func (l *Leases) renew(ctx context.Context, lease *Lease) error {
 	err := l.update(ctx, lease.id, renewUpdate, renewCondition, map[string]types.AttributeValue{
 		":rvn":   text(token()),
-		":until": number(time.Now().Add(l.config.Duration).UnixMilli()),
+		":until": number(l.now().Add(l.config.Duration).UnixMilli()),
 		":mine":  text(lease.token.Owner),
 		":fence": number(lease.token.Fence),
 	})

@@ -19,22 +19,19 @@ type sighting struct {
 // still for its whole duration under our own eyes: the clocks of two machines
 // are never compared.
 type sightings struct {
-	now func() time.Time
-
 	mu   sync.Mutex
 	seen map[tenant.ID]sighting
 }
 
 // forgetAfter bounds what is remembered of tenants that nobody asks for.
-const forgetAfter = time.Hour
+const forgetAfter = 24 * time.Hour
 
 // since notes a sighting and returns since when the lease stands still. The
-// clock is read after the row was.
-func (s *sightings) since(rec tenant.Record) time.Time {
+// clock was read after the row.
+func (s *sightings) since(rec tenant.Record, now time.Time) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	now := s.now()
 	known, ok := s.seen[rec.ID]
 
 	if ok && known.owner == rec.Lease.Owner && known.fence == rec.Fence && known.rvn == rec.Lease.RVN {
