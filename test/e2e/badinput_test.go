@@ -189,13 +189,14 @@ func TestWrongConfiguration(t *testing.T) {
 		set  string
 		want string
 	}{
-		"no queue":              {"LESSOR_QUEUE_URL=", "LESSOR_QUEUE_URL"},
-		"negative duration":     {"LESSOR_DRAIN_TIMEOUT=-1s", "LESSOR_DRAIN_TIMEOUT"},
-		"deadline above 11 h":   {"LESSOR_OPERATION_TIMEOUT=11h30m", "LESSOR_OPERATION_TIMEOUT"},
-		"memory below one slot": {"LESSOR_MEMORY_LIMIT=300Mi", "LESSOR_MEMORY_LIMIT"},
-		"no CLI":                {"LESSOR_PULUMI=" + filepath.Join(t.TempDir(), "nowhere"), "LESSOR_PULUMI"},
-		"old CLI":               {"LESSOR_PULUMI=" + oldCLI, "3.100.0"},
-		"no plugin":             {"LESSOR_PLUGIN_DIR=" + t.TempDir(), "LESSOR_PLUGIN_DIR"},
+		"no queue":                   {"LESSOR_QUEUE_URL=", "LESSOR_QUEUE_URL"},
+		"negative duration":          {"LESSOR_DRAIN_TIMEOUT=-1s", "LESSOR_DRAIN_TIMEOUT"},
+		"deadline above 11 h":        {"LESSOR_OPERATION_TIMEOUT=11h30m", "LESSOR_OPERATION_TIMEOUT"},
+		"memory below one slot":      {"LESSOR_MEMORY_LIMIT=300Mi", "LESSOR_MEMORY_LIMIT"},
+		"no CLI":                     {"LESSOR_PULUMI=" + filepath.Join(t.TempDir(), "nowhere"), "LESSOR_PULUMI"},
+		"old CLI":                    {"LESSOR_PULUMI=" + oldCLI, "3.100.0"},
+		"no permission on the table": {"AWS_ACCESS_KEY_ID=" + deniedKey, "the role needs dynamodb:GetItem"},
+		"no plugin":                  {"LESSOR_PLUGIN_DIR=" + t.TempDir(), "LESSOR_PLUGIN_DIR"},
 	}
 
 	for name, tt := range tests {

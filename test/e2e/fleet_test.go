@@ -335,3 +335,8 @@ func (b *syncBuffer) tail() string {
 
 	return string(all[max(0, len(all)-limit):])
 }
+
+// containsLine reports whether a log has a line with the message.
+func containsLine(log []byte, message string) bool {
+	return bytes.Contains(log, []byte(`"msg":"`+message+`"`))
+}

@@ -7,9 +7,11 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/lessor-dev/lessor/infra/programs"
@@ -57,7 +59,7 @@ func runAll(m *testing.M) int {
 	defer os.RemoveAll(dir)
 
 	local, err = localaws.Start(context.Background(), localaws.Options{
-		BinDir: filepath.Join(root(), ".bin"), Dir: filepath.Join(dir, "aws"),
+		BinDir: filepath.Join(root(), ".bin"), Dir: filepath.Join(dir, "aws"), Intercept: denying,
 	})
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "starting local mode: %v\nhint: run `make tools`\n", err)
@@ -74,6 +76,25 @@ func runAll(m *testing.M) int {
 	}
 
 	return code
+}
+
+// deniedKey is an access key whose role may not use DynamoDB. The emulator knows
+// no permissions.
+const deniedKey = "denied"
+
+func denying(emulator http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		denied := strings.Contains(r.Header.Get("Authorization"), "Credential="+deniedKey+"/")
+		if !denied || !strings.HasPrefix(r.Header.Get("X-Amz-Target"), "DynamoDB_") {
+			emulator.ServeHTTP(w, r)
+
+			return
+		}
+
+		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+		w.WriteHeader(http.StatusBadRequest)
+		fmt.Fprint(w, `{"__type":"com.amazon.coral.service#AccessDeniedException","message":"not authorized"}`)
+	})
 }
 
 // root is the repository.

@@ -1,0 +1,112 @@
+package e2e_test
+
+import (
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lessor-dev/lessor/pkg/tenant"
+)
+
+// A tenant moves to infrastructure of its own and back, and is deleted. What
+// the tiers promise is compared with what is in the cloud.
+func TestTiersAndBack(t *testing.T) {
+	t.Parallel()
+
+	f := newFleet(t, 1)
+	resources := func() int {
+		list, err := local.Cloud().OfTenant(t.Context(), "mover")
+		require.NoError(t, err)
+
+		return len(list)
+	}
+
+	f.create("mover", "free")
+	require.Equal(t, int64(1), f.settled("mover").AppliedSeq)
+	require.Zero(t, resources(), "a pool has no resource of its own")
+
+	f.send(f.event(tenant.EventTierChanged, "mover", time.Now(), func(e *tenant.Event) { e.Tier = "enterprise" }))
+	rec := f.applied("mover", 2)
+	require.Positive(t, resources())
+	require.Contains(t, rec.Outputs, "databaseEndpoint")
+	require.Equal(t, 2, rec.Applied.Generation)
+
+	f.send(f.event(tenant.EventSuspended, "mover", time.Now(), nil))
+	rec = f.applied("mover", 3)
+	require.JSONEq(t, "false", string(rec.Outputs["serving"]))
+	require.Positive(t, resources(), "the data of a suspended tenant is kept")
+
+	// The old topology is protected: the change must lift that by itself.
+	f.send(f.event(tenant.EventTierChanged, "mover", time.Now(), func(e *tenant.Event) { e.Tier = "free" }))
+	rec = f.applied("mover", 4)
+	require.NotContains(t, rec.Outputs, "databaseEndpoint")
+	require.Equal(t, 3, rec.Applied.Generation)
+	require.Zero(t, rec.Last.Resources)
+
+	f.send(f.event(tenant.EventDeleted, "mover", time.Now(), nil))
+	rec = f.applied("mover", 5)
+	require.Equal(t, tenant.PhaseAbsent, rec.Applied.Spec.Phase)
+	require.False(t, rec.Stack.Created)
+}
+
+// applied waits until a change is applied.
+func (f *fleet) applied(id tenant.ID, sequence int64) tenant.Record {
+	f.t.Helper()
+
+	var rec tenant.Record
+
+	f.await("the change to be applied", time.Minute, func() bool {
+		rec = f.settled(id)
+		require.Less(f.t, rec.FailedSeq, sequence, "%+v", rec.Last)
+
+		return rec.AppliedSeq >= sequence
+	})
+
+	return rec
+}
+
+// A worker that is told to stop lets its operation finish and leaves nothing
+// to do for others.
+func TestDrainFinishesTheOperation(t *testing.T) {
+	t.Parallel()
+
+	f := newFleet(t, 1)
+	f.create("leisurely", "slow")
+	f.await("the operation to run", time.Minute, func() bool { return len(started(f.operations("leisurely"))) == 1 })
+
+	w := f.workers[0]
+	require.NoError(t, w.cmd.Process.Signal(syscall.SIGTERM))
+
+	err := <-w.exited
+	w.exited <- nil
+
+	require.NoError(t, err, "a drain ends with 0")
+	require.Equal(t, int64(1), f.settled("leisurely").AppliedSeq)
+	f.idle(time.Minute)
+}
+
+// A second signal interrupts the operation. The worker gives the message and
+// the lease back, and the next worker starts at once.
+func TestSecondSignalInterrupts(t *testing.T) {
+	t.Parallel()
+
+	f := newFleet(t, 1)
+	f.create("interrupted", "slow")
+	f.await("the operation to run", time.Minute, func() bool { return len(started(f.operations("interrupted"))) == 1 })
+
+	w := f.workers[0]
+	require.NoError(t, w.cmd.Process.Signal(syscall.SIGTERM))
+	f.await("the worker to drain", time.Minute, func() bool {
+		return containsLine(w.log.bytes(), "draining")
+	})
+	require.NoError(t, w.cmd.Process.Signal(syscall.SIGTERM))
+
+	<-w.exited
+	w.exited <- nil
+
+	f.start()
+	require.Equal(t, int64(1), f.settled("interrupted").AppliedSeq)
+	require.Zero(t, f.settled("interrupted").Attempts, "an interrupt is no failed attempt")
+}
