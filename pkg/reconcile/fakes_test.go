@@ -103,6 +103,15 @@ func fail(kind tenant.Kind, text string) act {
 	}
 }
 
+// during has something happen while an operation runs.
+func during(happens func(), then act) act {
+	return func(ctx context.Context, op engine.Operation, watch engine.Watch) engine.Result {
+		happens()
+
+		return then(ctx, op, watch)
+	}
+}
+
 // until runs until its context ends, and then fails with kind.
 func until(started chan<- struct{}, kind tenant.Kind, clean bool, cause *error) act {
 	return func(ctx context.Context, _ engine.Operation, _ engine.Watch) engine.Result {

@@ -91,6 +91,14 @@ func (t *tenure) compensate(rec tenant.Record, p plan.Plan, done operationDone) 
 		return done, nil
 	}
 
+	if t.Interrupt.Err() != nil {
+		// No time is left to undo it, so it is not given up on yet.
+		done.settlement.GaveUp = false
+		done.settlement.NotBefore = t.now()
+
+		return done, nil
+	}
+
 	op := t.newOperation(rec, back.Steps)
 	op.Stack.Created = done.settlement.Stack.Created
 
@@ -146,7 +154,8 @@ func failureMessage(f *tenant.Failure) string {
 // wayBack is the plan that undoes a failed operation, if the policy has one.
 func wayBack(rec tenant.Record, p plan.Plan, done operationDone) (plan.Plan, bool) {
 	stands := rec.Applied != nil && rec.Applied.Spec.Phase != tenant.PhaseAbsent
-	began := done.settlement.Stack.Created || rec.Stack.Created
+	// A worker that died may have made resources without a word of the stack.
+	began := done.settlement.Stack.Created || rec.Stack.Created || rec.Progress != nil
 
 	switch {
 	case !stands && began && p.Blueprint.OnCreate != tenant.PolicyKeep:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -13,6 +14,7 @@ import (
 	"github.com/lessor-dev/lessor/pkg/plan"
 	"github.com/lessor-dev/lessor/pkg/reconcile"
 	"github.com/lessor-dev/lessor/pkg/registry"
+	"github.com/lessor-dev/lessor/pkg/registry/registrytest"
 	"github.com/lessor-dev/lessor/pkg/tenant"
 )
 
@@ -179,17 +181,11 @@ func TestLeaseLostDuringAnOperation(t *testing.T) {
 		want error
 	}{
 		"taken over": {
-			lose: func(w *world) {
-				item := w.table.Item("tenant#acme")
-				item["lease_owner"] = item["lease_message"]
-				w.table.Put(item)
-			},
+			lose: func(w *world) { rob(w.table) },
 			want: lease.ErrLost,
 		},
 		"not renewed": {
-			lose: func(w *world) {
-				w.table.Intercept(func(string) error { return errOutage }, nil)
-			},
+			lose: func(w *world) { w.table.Intercept(func(string) error { return errOutage }, nil) },
 			want: lease.ErrUncertain,
 		},
 	}
@@ -200,48 +196,44 @@ func TestLeaseLostDuringAnOperation(t *testing.T) {
 
 			bubble(t, func(t *testing.T, w *world) {
 				var (
-					before, after tenant.Record
-					cause         error
+					before tenant.Record
+					cause  error
 				)
 
-				started := make(chan struct{})
-				stopped := until(started, tenant.KindLeaseLost, false, &cause)
+				stopped := until(make(chan struct{}), tenant.KindLeaseLost, false, &cause)
 				w.engine.will(func(ctx context.Context, op engine.Operation, watch engine.Watch) engine.Result {
 					require.Equal(t, time.Now().Add(duration-margin), watch.LeaseUntil())
+
+					before = w.row(t)
 					tt.lose(w)
 
 					return stopped(ctx, op, watch)
 				})
 
-				rec := w.accept(t, created(1))
-
-				go func() {
-					<-started
-					w.table.Intercept(nil, nil)
-
-					before = w.row(t)
-
-					if errors.Is(tt.want, lease.ErrUncertain) {
-						w.table.Intercept(func(string) error { return errOutage }, nil)
-					}
-				}()
-
-				outcome, err := w.settle(t, &message{id: "m1"}, rec)
-				require.NoError(t, err)
-				require.Equal(t, reconcile.Outcome{Action: reconcile.ActionDrop, Reason: reconcile.ReasonLost}, outcome)
+				require.Equal(t, reconcile.Outcome{Action: reconcile.ActionDrop, Reason: reconcile.ReasonLost}, w.deliver(t, "m1", created(1)))
 				require.ErrorIs(t, cause, engine.ErrLeaseLost)
 				require.ErrorIs(t, cause, tt.want)
 
 				w.table.Intercept(nil, nil)
 
-				after = w.row(t)
-				after.Lease.RVN, after.Lease.Until = before.Lease.RVN, before.Lease.Until
+				after := w.row(t)
+				after.Lease = before.Lease
 				require.Equal(t, before, after, "nothing was written")
 				require.NotNil(t, after.Progress, "a successor sees that an operation was under way")
 				require.Empty(t, w.publisher.published())
+
+				synctest.Wait()
+				require.Len(t, w.observer.lost, 1)
 			})
 		})
 	}
+}
+
+// rob gives the lease to somebody else.
+func rob(table *registrytest.Table) {
+	row := table.Item("tenant#acme")
+	row["lease_owner"] = row["lease_message"]
+	table.Put(row)
 }
 
 // The lease may also turn out to be lost only when the outcome is recorded.
@@ -250,9 +242,7 @@ func TestLeaseLostBeforeTheRecord(t *testing.T) {
 
 	bubble(t, func(t *testing.T, w *world) {
 		w.engine.will(func(ctx context.Context, op engine.Operation, watch engine.Watch) engine.Result {
-			item := w.table.Item("tenant#acme")
-			item["lease_owner"] = item["lease_message"]
-			w.table.Put(item)
+			rob(w.table)
 
 			return succeed(ctx, op, watch)
 		})

@@ -36,7 +36,18 @@ func (t *tenure) rounds(id tenant.ID) (Outcome, error) {
 		return t.abandon(id, fmt.Errorf("reading the row under the lease: %w", err))
 	}
 
+	// The next outcome takes the place of one that a worker recorded and did
+	// not live to tell of.
+	pending := t.publishPending(t.ctx, rec)
+	if pending != nil {
+		t.Observer.Trouble(rec.ID, "publishing the result", pending)
+	}
+
 	for range maxRounds {
+		if !rec.NeedsWork() && pending != nil {
+			return t.letGo(rec, Outcome{Action: ActionDelay, Reason: ReasonError, Delay: busyDelay})
+		}
+
 		if !rec.NeedsWork() {
 			return t.letGo(rec, Outcome{Action: ActionDelete, Reason: ReasonSettled})
 		}
@@ -46,7 +57,9 @@ func (t *tenure) rounds(id tenant.ID) (Outcome, error) {
 		}
 
 		if rec.Hold != "" {
-			return t.letGo(rec, Outcome{Action: ActionDelete, Reason: ReasonHeld})
+			// Not deleted: the nudge that follows an unhold may be handed over
+			// to us before we let go. The next look finds the lease free.
+			return t.letGo(rec, Outcome{Action: ActionDelay, Reason: ReasonHeld, Delay: busyDelay})
 		}
 
 		outcome, newest, err := t.round(rec)
@@ -74,7 +87,7 @@ func (t *tenure) round(rec tenant.Record) (Outcome, *tenant.Record, error) {
 		return Outcome{Action: ActionDrop, Reason: ReasonLost}, nil, nil
 	}
 
-	if done.interrupted() && !done.settlement.Clean {
+	if done.interrupted() && !done.result.Clean {
 		// Whoever comes next must wait until the lease is dead, and recover.
 		return Outcome{Action: ActionDelay, Reason: ReasonDrain}, nil, nil
 	}
@@ -130,8 +143,13 @@ func (t *tenure) letGo(rec tenant.Record, outcome Outcome) (Outcome, error) {
 		return Outcome{Action: ActionDrop, Reason: ReasonLost}, nil
 	case errors.Is(err, registry.ErrMoved):
 		// A change came in after we looked and its message was handed over
-		// to us: ours must stand for it.
-		return Outcome{Action: ActionDelay, Reason: ReasonBusy}, nil
+		// to us: ours must stand for it, and finds the lease free.
+		outcome = Outcome{Action: ActionDelay, Reason: ReasonBusy}
+		if err := t.Ledger.Release(t.ctx, rec.ID, t.lease.Token(), t.clean); err != nil {
+			return outcome, fmt.Errorf("letting go of the lease: %w", err)
+		}
+
+		return outcome, nil
 	case err != nil:
 		return Outcome{}, fmt.Errorf("letting go of the lease: %w", err)
 	}

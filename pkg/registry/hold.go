@@ -17,8 +17,10 @@ const (
 	publishExpression  = "REMOVE result_pending"
 	publishCondition   = "result_pending = :operation"
 
-	releaseExpression      = "SET updated_at = :now REMOVE progress" + removeLease
-	releaseCleanExpression = "SET updated_at = :now, clean_fence = :fence REMOVE progress" + removeLease
+	// The progress stays: where there is some, it is of an operation whose
+	// outcome nobody recorded, which the next plan must know.
+	releaseExpression      = "SET updated_at = :now REMOVE " + leaseAttributes
+	releaseCleanExpression = "SET updated_at = :now, clean_fence = :fence REMOVE " + leaseAttributes
 	seenCondition          = " AND desired_seq = :seen"
 
 	holdExpression   = "SET hold_reason = :reason, updated_at = :now"

@@ -49,7 +49,9 @@ const (
 	removeProgress = " REMOVE progress"
 	removeBackoff  = ", not_before, attempts"
 	removeWaiting  = ", not_before"
-	removeLease    = ", lease_owner, rvn, lease_ms, lease_until, lease_message"
+	removeLease    = ", " + leaseAttributes
+
+	leaseAttributes = "lease_owner, rvn, lease_ms, lease_until, lease_message"
 
 	heldCondition    = "lease_owner = :me AND fence = :fence"
 	unmovedCondition = " AND desired_seq = :target"
