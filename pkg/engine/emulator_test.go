@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -131,7 +132,7 @@ func newBed(t *testing.T) *bed {
 
 	dir := t.TempDir()
 	b := &bed{
-		bucket: "state-" + strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name())),
+		bucket: "state-" + strings.ToLower(rand.Text()),
 		starts: filepath.Join(dir, "starts"),
 		dir:    dir,
 	}
