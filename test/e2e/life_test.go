@@ -110,3 +110,34 @@ func TestSecondSignalInterrupts(t *testing.T) {
 	require.Equal(t, int64(1), f.settled("interrupted").AppliedSeq)
 	require.Zero(t, f.settled("interrupted").Attempts, "an interrupt is no failed attempt")
 }
+
+// A worker is killed in the middle of an operation. Its child ends by itself,
+// and another worker resumes once the message is back and the lease is dead.
+func TestKilledWorkerIsTakenOver(t *testing.T) {
+	t.Parallel()
+
+	const visibility, lease, margin = 10 * time.Second, 8 * time.Second, 2 * time.Second
+
+	f := newFleet(t, 1, "LESSOR_VISIBILITY_TIMEOUT="+visibility.String(), "LESSOR_LEASE_DURATION="+lease.String(),
+		"LESSOR_LEASE_MARGIN="+margin.String())
+	f.create("orphan", "slow")
+	f.await("the operation to run", time.Minute, func() bool { return len(started(f.operations("orphan"))) == 1 })
+
+	victim := f.workers[0]
+	require.NoError(t, victim.cmd.Process.Kill())
+	<-victim.exited
+	victim.exited <- nil
+
+	killed := time.Now()
+
+	f.start()
+	f.await("the other worker to resume", visibility+lease+margin+5*time.Second, func() bool {
+		return len(started(f.operations("orphan"))) == 2
+	})
+	t.Logf("resumed %s after the kill", time.Since(killed).Round(time.Second))
+
+	rec := f.settled("orphan")
+	require.Equal(t, int64(1), rec.AppliedSeq)
+	require.Equal(t, int64(2), rec.Fence)
+	f.idle(time.Minute)
+}
