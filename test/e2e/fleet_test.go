@@ -114,7 +114,7 @@ func newFleet(t *testing.T, workers int, extra ...string) *fleet {
 }
 
 // start runs one more worker and waits until it is ready.
-func (f *fleet) start() *workerProcess {
+func (f *fleet) start() {
 	f.t.Helper()
 
 	address := freeAddress(f.t)
@@ -142,8 +142,6 @@ func (f *fleet) start() *workerProcess {
 
 		return res.Body.Close() == nil && res.StatusCode == http.StatusOK
 	})
-
-	return w
 }
 
 // stop drains a worker and shows its log if the test failed.

@@ -15,44 +15,47 @@ import (
 func TestTiersAndBack(t *testing.T) {
 	t.Parallel()
 
+	const mover = tenant.ID("mover")
+
 	f := newFleet(t, 1)
 	resources := func() int {
-		list, err := local.Cloud().OfTenant(t.Context(), "mover")
+		list, err := local.Cloud().OfTenant(t.Context(), string(mover))
 		require.NoError(t, err)
 
 		return len(list)
 	}
 
-	f.create("mover", "free")
-	require.Equal(t, int64(1), f.settled("mover").AppliedSeq)
+	f.create(mover, "free")
+	require.Equal(t, int64(1), f.settled(mover).AppliedSeq)
 	require.Zero(t, resources(), "a pool has no resource of its own")
 
-	f.send(f.event(tenant.EventTierChanged, "mover", time.Now(), func(e *tenant.Event) { e.Tier = "enterprise" }))
-	rec := f.applied("mover", 2)
+	f.send(f.event(tenant.EventTierChanged, mover, time.Now(), func(e *tenant.Event) { e.Tier = "enterprise" }))
+	rec := f.applied(mover, 2)
+
 	require.Positive(t, resources())
 	require.Contains(t, rec.Outputs, "databaseEndpoint")
 	require.Equal(t, 2, rec.Applied.Generation)
 
-	f.send(f.event(tenant.EventSuspended, "mover", time.Now(), nil))
-	rec = f.applied("mover", 3)
+	f.send(f.event(tenant.EventSuspended, mover, time.Now(), nil))
+	rec = f.applied(mover, 3)
 	require.JSONEq(t, "false", string(rec.Outputs["serving"]))
 	require.Positive(t, resources(), "the data of a suspended tenant is kept")
 
 	// The old topology is protected: the change must lift that by itself.
-	f.send(f.event(tenant.EventTierChanged, "mover", time.Now(), func(e *tenant.Event) { e.Tier = "free" }))
-	rec = f.applied("mover", 4)
+	f.send(f.event(tenant.EventTierChanged, mover, time.Now(), func(e *tenant.Event) { e.Tier = "free" }))
+	rec = f.applied(mover, 4)
 	require.NotContains(t, rec.Outputs, "databaseEndpoint")
 	require.Equal(t, 3, rec.Applied.Generation)
 	require.Zero(t, rec.Last.Resources)
 
-	f.send(f.event(tenant.EventDeleted, "mover", time.Now(), nil))
-	rec = f.applied("mover", 5)
+	f.send(f.event(tenant.EventDeleted, mover, time.Now(), nil))
+	rec = f.applied(mover, 5)
 	require.Equal(t, tenant.PhaseAbsent, rec.Applied.Spec.Phase)
 	require.False(t, rec.Stack.Created)
 }
 
 // applied waits until a change is applied.
-func (f *fleet) applied(id tenant.ID, sequence int64) tenant.Record {
+func (f *fleet) applied(id tenant.ID, sequence int64) tenant.Record { //nolint:unparam // as settled
 	f.t.Helper()
 
 	var rec tenant.Record
@@ -104,6 +107,7 @@ func TestSecondSignalInterrupts(t *testing.T) {
 	require.NoError(t, w.cmd.Process.Signal(syscall.SIGTERM))
 
 	<-w.exited
+
 	w.exited <- nil
 
 	f.start()
@@ -126,6 +130,7 @@ func TestKilledWorkerIsTakenOver(t *testing.T) {
 	victim := f.workers[0]
 	require.NoError(t, victim.cmd.Process.Kill())
 	<-victim.exited
+
 	victim.exited <- nil
 
 	killed := time.Now()
