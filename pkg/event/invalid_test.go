@@ -107,7 +107,6 @@ func TestDecodeRefusesWhatIsNoJSON(t *testing.T) {
 	}
 }
 
-//nolint:funlen // One table.
 func TestDecodeRefusesAWrongEnvelope(t *testing.T) {
 	t.Parallel()
 
@@ -210,7 +209,6 @@ func TestDecodeRefusesAWrongEnvelope(t *testing.T) {
 	}
 }
 
-//nolint:funlen // One table.
 func TestDecodeRefusesWrongData(t *testing.T) {
 	t.Parallel()
 
