@@ -103,17 +103,21 @@ const fleetInterval = 5 * time.Second
 // followFleet keeps the gate as the fleet's row says, until ctx ends.
 func (w *Worker) followFleet(ctx context.Context) {
 	for {
-		w.lookAtFleet(ctx)
 		sleep(ctx, fleetInterval)
 
 		if ctx.Err() != nil {
 			return
 		}
+
+		w.lookAtFleet(ctx)
 	}
 }
 
 func (w *Worker) lookAtFleet(ctx context.Context) {
-	fleet, err := w.rows.Fleet(ctx)
+	readCtx, cancel := context.WithTimeout(ctx, fleetInterval)
+	defer cancel()
+
+	fleet, err := w.rows.Fleet(readCtx)
 	if err != nil {
 		if ctx.Err() == nil {
 			w.log.ErrorContext(ctx, "reading whether the fleet is paused", "error", err)

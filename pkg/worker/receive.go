@@ -22,20 +22,23 @@ const (
 // given back at once.
 func (w *Worker) receive(ctx, work context.Context) {
 	for ctx.Err() == nil {
-		w.lastTick.Store(time.Now().UnixNano())
-
-		if w.gate.waitOpen(ctx) != nil {
-			return
-		}
-
 		n, err := w.hands.take(ctx, maxReceive)
 		if err != nil {
 			return
 		}
 
+		// Last, since hands may be full for hours.
+		if w.gate.waitOpen(ctx) != nil {
+			return
+		}
+
+		w.tick()
 		w.poll(ctx, work, n)
 	}
 }
+
+// tick notes that the loop moves.
+func (w *Worker) tick() { w.lastTick.Store(time.Now().UnixNano()) }
 
 // poll makes one call for at most n messages, for which n hands are taken.
 func (w *Worker) poll(ctx, work context.Context, n int) {

@@ -88,26 +88,26 @@ func (w *Worker) Run(ctx context.Context, hurry <-chan struct{}) error {
 	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWork()
 
-	defer context.AfterFunc(ctx, w.gate.setDraining)()
+	w.tick()
+	// Before the first poll, or a worker that starts in a pause would take
+	// messages.
+	w.lookAtFleet(ctx)
 
-	pauses := make(chan struct{})
+	var loops sync.WaitGroup
 
-	go func() {
-		defer close(pauses)
+	loops.Go(func() { w.followFleet(ctx) })
+	loops.Go(func() { w.receive(ctx, work) })
 
-		w.followFleet(ctx)
-	}()
-
-	w.receive(ctx, work)
+	// The drain begins with the signal and not with the end of the last poll.
+	<-ctx.Done()
 	w.gate.setDraining()
-	<-pauses
 
-	return w.drain(work, hurry)
+	return w.drain(work, hurry, &loops)
 }
 
 // drain waits for the operations, and interrupts them at the deadline or when
 // a second signal says so.
-func (w *Worker) drain(ctx context.Context, hurry <-chan struct{}) error {
+func (w *Worker) drain(ctx context.Context, hurry <-chan struct{}, loops *sync.WaitGroup) error {
 	started := time.Now()
 
 	w.metrics.Draining.Set(1)
@@ -118,6 +118,8 @@ func (w *Worker) drain(ctx context.Context, hurry <-chan struct{}) error {
 	go func() {
 		defer close(done)
 
+		// The last poll may put more in hand.
+		loops.Wait()
 		w.inHand.Wait()
 	}()
 
