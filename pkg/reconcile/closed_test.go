@@ -3,6 +3,7 @@ package reconcile_test
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -51,7 +52,9 @@ func TestNoOperationStarts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			bubble(t, func(t *testing.T, w *world) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+
 				w.accept(t, created(1))
 				tt.shut(t, w)
 				require.Equal(t, tt.before, w.deliver(t, "m1", created(1)))
@@ -63,7 +66,9 @@ func TestNoOperationStarts(t *testing.T) {
 		t.Run(name+" while it waits for a slot", func(t *testing.T) {
 			t.Parallel()
 
-			bubble(t, func(t *testing.T, w *world) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+
 				w.slots.onTake = func() { tt.shut(t, w) }
 				require.Equal(t, tt.later, w.deliver(t, "m1", created(1)))
 
@@ -81,7 +86,9 @@ func TestNoOperationStarts(t *testing.T) {
 func TestDrainEndsTheWaitForASlot(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+
 		w.slots.err = context.Canceled
 
 		outcome := w.deliver(t, "m1", created(1))
@@ -93,7 +100,9 @@ func TestDrainEndsTheWaitForASlot(t *testing.T) {
 func TestHeldTenantGoesOnAfterTheNudge(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+
 		w.provision(t, "silo")
 		hold(t, w)
 
@@ -112,7 +121,9 @@ func TestHeldTenantGoesOnAfterTheNudge(t *testing.T) {
 func TestUnfinishedOperationSurvivesATenureWithoutWork(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+
 		w.provision(t, "silo")
 		w.accept(t, updated(2, "large"))
 

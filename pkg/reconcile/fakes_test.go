@@ -68,8 +68,10 @@ func (e *fakeEngine) operations() []engine.Operation {
 
 // steps are those of every operation so far.
 func (e *fakeEngine) steps() [][]plan.Step {
-	var steps [][]plan.Step
-	for _, op := range e.operations() {
+	ops := e.operations()
+	steps := make([][]plan.Step, 0, len(ops))
+
+	for _, op := range ops {
 		steps = append(steps, op.Steps)
 	}
 
@@ -87,7 +89,9 @@ func endpoint() map[string]json.RawMessage {
 	return map[string]json.RawMessage{"endpoint": json.RawMessage(`"https://acme.example.com"`)}
 }
 
-func succeed(_ context.Context, _ engine.Operation, _ engine.Watch) engine.Result {
+func succeed(context.Context, engine.Operation, engine.Watch) engine.Result { return good() }
+
+func good() engine.Result {
 	return engine.Result{
 		Outputs: endpoint(), Resources: 3, Changes: map[string]int{"create": 3}, StackCreated: true, Clean: true, Processes: 1,
 	}
@@ -112,13 +116,30 @@ func during(happens func(), then act) act {
 	}
 }
 
+// reporting reports progress and succeeds.
+func reporting(report func(progress func(engine.Progress))) act {
+	return func(_ context.Context, _ engine.Operation, watch engine.Watch) engine.Result {
+		report(watch.Progress)
+
+		return good()
+	}
+}
+
+// stop is how an operation was made to end.
+type stop struct {
+	started chan struct{}
+	cause   error
+}
+
+func newStop() *stop { return &stop{started: make(chan struct{})} }
+
 // until runs until its context ends, and then fails with kind.
-func until(started chan<- struct{}, kind tenant.Kind, clean bool, cause *error) act {
+func (s *stop) until(kind tenant.Kind, clean bool) act {
 	return func(ctx context.Context, _ engine.Operation, _ engine.Watch) engine.Result {
-		close(started)
+		close(s.started)
 		<-ctx.Done()
 
-		*cause = context.Cause(ctx)
+		s.cause = context.Cause(ctx)
 
 		return engine.Result{
 			Failure: &tenant.Failure{Kind: kind, Message: "stopped"}, Resources: 1, StackCreated: true, Clean: clean,

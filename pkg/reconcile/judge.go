@@ -91,12 +91,14 @@ func (t *tenure) compensate(rec tenant.Record, p plan.Plan, done operationDone) 
 		return done, nil
 	}
 
-	if t.Interrupt.Err() != nil {
+	select {
+	case <-t.Interrupt.Done():
 		// No time is left to undo it, so it is not given up on yet.
 		done.settlement.GaveUp = false
 		done.settlement.NotBefore = t.now()
 
 		return done, nil
+	default:
 	}
 
 	op := t.newOperation(rec, back.Steps)

@@ -38,7 +38,9 @@ func TestMessageOfALeaseIsWatched(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			bubble(t, func(t *testing.T, w *world) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+
 				w.accept(t, created(1))
 
 				if tt.settled {
@@ -63,7 +65,9 @@ func TestDeadLeaseIsTakenOverAfterItStoodStill(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			bubble(t, func(t *testing.T, w *world) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+
 				w.accept(t, created(1))
 
 				if settled {
@@ -75,9 +79,9 @@ func TestDeadLeaseIsTakenOverAfterItStoodStill(t *testing.T) {
 
 				watch := reconcile.Outcome{Action: reconcile.ActionWatch, Reason: reconcile.ReasonBusy}
 				require.Equal(t, watch, w.deliver(t, "m1", created(1)))
-				time.Sleep(duration + margin - 1)
+				time.Sleep(duration + margin - time.Nanosecond)
 				require.Equal(t, watch, w.deliver(t, "m1", created(1)))
-				time.Sleep(1)
+				time.Sleep(time.Nanosecond)
 
 				outcome := w.deliver(t, "m1", created(1))
 				require.Equal(t, reconcile.Outcome{Action: reconcile.ActionDelete, Reason: reconcile.ReasonSettled}, outcome)
@@ -129,7 +133,9 @@ func TestRaceForTheLease(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			bubble(t, func(t *testing.T, w *world) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+
 				w.slots.onTake = func() {
 					w.slots.onTake = nil
 					tt.steal(t, w)
@@ -145,7 +151,9 @@ func TestRaceForTheLease(t *testing.T) {
 func TestRaceThatIsAlwaysLostGivesTheMessageBack(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+
 		w.slots.onTake = func() {
 			held, err := newLeases(w.table).Acquire(t.Context(), w.row(t), "m2")
 			require.NoError(t, err)
@@ -163,7 +171,9 @@ func TestRaceThatIsAlwaysLostGivesTheMessageBack(t *testing.T) {
 func TestLostMessageTakesNoLease(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+
 		rec := w.accept(t, created(1))
 		outcome, err := w.settle(t, &message{id: "m1", lost: errors.New("receipt lost")}, rec)
 
@@ -194,25 +204,21 @@ func TestLeaseLostDuringAnOperation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			bubble(t, func(t *testing.T, w *world) {
-				var (
-					before tenant.Record
-					cause  error
-				)
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
 
-				stopped := until(make(chan struct{}), tenant.KindLeaseLost, false, &cause)
-				w.engine.will(func(ctx context.Context, op engine.Operation, watch engine.Watch) engine.Result {
-					require.Equal(t, time.Now().Add(duration-margin), watch.LeaseUntil())
+				var before tenant.Record
 
+				stopped := newStop()
+
+				w.engine.will(during(func() {
 					before = w.row(t)
 					tt.lose(w)
-
-					return stopped(ctx, op, watch)
-				})
+				}, stopped.until(tenant.KindLeaseLost, false)))
 
 				require.Equal(t, reconcile.Outcome{Action: reconcile.ActionDrop, Reason: reconcile.ReasonLost}, w.deliver(t, "m1", created(1)))
-				require.ErrorIs(t, cause, engine.ErrLeaseLost)
-				require.ErrorIs(t, cause, tt.want)
+				require.ErrorIs(t, stopped.cause, engine.ErrLeaseLost)
+				require.ErrorIs(t, stopped.cause, tt.want)
 
 				w.table.Intercept(nil, nil)
 
@@ -229,6 +235,26 @@ func TestLeaseLostDuringAnOperation(t *testing.T) {
 	}
 }
 
+// The engine is told when the lease ends, and that it was renewed.
+func TestEngineKnowsHowLongTheLeaseIsGood(t *testing.T) {
+	t.Parallel()
+
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+
+		w.engine.will(func(_ context.Context, _ engine.Operation, watch engine.Watch) engine.Result {
+			first := watch.LeaseUntil()
+			require.Equal(t, time.Now().Add(duration-margin), first)
+			time.Sleep(duration / 2)
+			require.True(t, watch.LeaseUntil().After(first))
+
+			return good()
+		})
+
+		require.Equal(t, reconcile.ReasonSettled, w.deliver(t, "m1", created(1)).Reason)
+	})
+}
+
 // rob gives the lease to somebody else.
 func rob(table *registrytest.Table) {
 	row := table.Item("tenant#acme")
@@ -240,12 +266,10 @@ func rob(table *registrytest.Table) {
 func TestLeaseLostBeforeTheRecord(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, func(t *testing.T, w *world) {
-		w.engine.will(func(ctx context.Context, op engine.Operation, watch engine.Watch) engine.Result {
-			rob(w.table)
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
 
-			return succeed(ctx, op, watch)
-		})
+		w.engine.will(during(func() { rob(w.table) }, succeed))
 
 		outcome := w.deliver(t, "m1", created(1))
 		require.Equal(t, reconcile.Outcome{Action: reconcile.ActionDrop, Reason: reconcile.ReasonLost}, outcome)
@@ -271,7 +295,9 @@ func TestInterruptedOperation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			bubble(t, func(t *testing.T, w *world) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+
 				rec := w.accept(t, created(1))
 
 				if tt.unclean {
@@ -282,19 +308,17 @@ func TestInterruptedOperation(t *testing.T) {
 					time.Sleep(duration + margin)
 				}
 
-				var cause error
-
-				started := make(chan struct{})
-				w.engine.will(until(started, tenant.KindInterrupted, tt.clean, &cause))
+				stopped := newStop()
+				w.engine.will(stopped.until(tenant.KindInterrupted, tt.clean))
 
 				go func() {
-					<-started
+					<-stopped.started
 					w.interrupt(engine.ErrInterrupt)
 				}()
 
 				outcome, err := w.settle(t, &message{id: "m1"}, rec)
 				require.NoError(t, err)
-				require.ErrorIs(t, cause, engine.ErrInterrupt)
+				require.ErrorIs(t, stopped.cause, engine.ErrInterrupt)
 				require.Equal(t, reconcile.Outcome{Action: reconcile.ActionDelay, Reason: reconcile.ReasonDrain}, outcome, "visible at once")
 
 				rec = w.row(t)
@@ -323,7 +347,9 @@ func TestInterruptedOperation(t *testing.T) {
 func TestReleaseRace(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+
 		rec := w.accept(t, created(1))
 		ledger := &racingLedger{Registry: w.rows, race: func() {
 			require.Equal(t, reconcile.ReasonHandedOver, w.handOver(t, "m2", updated(2, "large")).Reason)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"strconv"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -52,17 +51,8 @@ type world struct {
 	interrupt context.CancelCauseFunc
 }
 
-// bubble runs a test with a clock of its own, in which hours pass in an instant
-// and a goroutine that blocks for ever is a failure.
-func bubble(t *testing.T, test func(t *testing.T, w *world)) {
-	t.Helper()
-
-	synctest.Test(t, func(t *testing.T) {
-		t.Helper()
-		test(t, newWorld())
-	})
-}
-
+// newWorld is for use in a bubble, with a clock of its own, in which hours pass
+// in an instant and a goroutine that blocks for ever is a failure.
 func newWorld() *world {
 	table := registrytest.New(tableName)
 	rows := registry.New(table, registry.Config{Table: tableName}, nil)
@@ -183,8 +173,8 @@ func updated(n int, size string) tenant.Event {
 	return e
 }
 
-func moved(n int, tier string) tenant.Event {
-	e := event(n, tenant.EventTierChanged)
+func moved(tier string) tenant.Event {
+	e := event(2, tenant.EventTierChanged)
 	e.Tier = tier
 
 	return e

@@ -3,6 +3,7 @@ package reconcile_test
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -16,7 +17,9 @@ import (
 func TestResultIsPublishedAtLeastOnce(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+
 		w.publisher.breaks(errOutage)
 
 		outcome := w.deliver(t, "m1", created(1))
@@ -51,7 +54,9 @@ func TestResultIsPublishedAtLeastOnce(t *testing.T) {
 func TestResultIsRepeatedWithItsIDIfTheNoteWasLost(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+
 		w.Ledger = &forgetfulLedger{Ledger: w.Ledger}
 
 		require.Equal(t, reconcile.ActionDelay, w.deliver(t, "m1", created(1)).Action)
@@ -85,7 +90,9 @@ func (l *forgetfulLedger) Published(ctx context.Context, id tenant.ID, operation
 func TestResultOfADeadWorkerIsPublishedBeforeTheNextOperation(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+
 		w.publisher.breaks(errOutage)
 		require.Equal(t, reconcile.ReasonError, w.deliver(t, "m1", created(1)).Reason)
 
@@ -104,7 +111,9 @@ func TestResultOfADeadWorkerIsPublishedBeforeTheNextOperation(t *testing.T) {
 func TestResultUnderADeadLeaseIsPublished(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+
 		w.publisher.breaks(errOutage)
 		require.Equal(t, reconcile.ReasonError, w.deliver(t, "m1", created(1)).Reason)
 		w.die(t, "m1")
@@ -127,7 +136,9 @@ func TestResultUnderADeadLeaseIsPublished(t *testing.T) {
 func TestOutageOfTheTargetDoesNotStopTheRounds(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+
 		w.publisher.breaks(errOutage)
 		w.engine.will(during(func() { w.handOver(t, "m2", updated(2, "large")) }, succeed))
 
@@ -139,16 +150,18 @@ func TestOutageOfTheTargetDoesNotStopTheRounds(t *testing.T) {
 func TestProgressIsShown(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, func(t *testing.T, w *world) {
-		w.engine.will(func(ctx context.Context, op engine.Operation, watch engine.Watch) engine.Result {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+
+		w.engine.will(reporting(func(progress func(engine.Progress)) {
 			rec := w.row(t)
-			require.Equal(t, op.ID, rec.Progress.OperationID, "before it begins")
+			require.Equal(t, w.engine.operations()[0].ID, rec.Progress.OperationID, "before it begins")
 			require.Equal(t, "up", rec.Progress.Step)
 
 			writes := w.table.Calls("UpdateItem")
 
 			for done := range 1000 {
-				watch.Progress(engine.Progress{Step: plan.StepUp, Done: done, Planned: 1000})
+				progress(engine.Progress{Step: plan.StepUp, Done: done, Planned: 1000})
 			}
 
 			time.Sleep(5 * time.Second)
@@ -157,9 +170,7 @@ func TestProgressIsShown(t *testing.T) {
 			require.Equal(t, 999, rec.Progress.Done, "the newest")
 			require.Equal(t, 1000, rec.Progress.Planned)
 			require.LessOrEqual(t, w.table.Calls("UpdateItem")-writes, 2)
-
-			return succeed(ctx, op, watch)
-		})
+		}))
 
 		require.Equal(t, reconcile.ReasonSettled, w.deliver(t, "m1", created(1)).Reason)
 		require.Nil(t, w.row(t).Progress)
@@ -171,8 +182,10 @@ func TestProgressIsShown(t *testing.T) {
 func TestProgressNeverBlocks(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, func(t *testing.T, w *world) {
-		w.engine.will(func(ctx context.Context, op engine.Operation, watch engine.Watch) engine.Result {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+
+		w.engine.will(func(_ context.Context, _ engine.Operation, watch engine.Watch) engine.Result {
 			hang := make(chan struct{})
 
 			w.table.Intercept(func(string) error {
@@ -188,7 +201,7 @@ func TestProgressNeverBlocks(t *testing.T) {
 			w.table.Intercept(nil, nil)
 			close(hang)
 
-			return succeed(ctx, op, watch)
+			return good()
 		})
 
 		require.Equal(t, reconcile.ReasonSettled, w.deliver(t, "m1", created(1)).Reason)
@@ -198,14 +211,16 @@ func TestProgressNeverBlocks(t *testing.T) {
 func TestFailingProgressIsOnlyTrouble(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, func(t *testing.T, w *world) {
-		w.engine.will(func(ctx context.Context, op engine.Operation, watch engine.Watch) engine.Result {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+
+		w.engine.will(func(_ context.Context, _ engine.Operation, watch engine.Watch) engine.Result {
 			w.table.Intercept(func(string) error { return errOutage }, nil)
 			watch.Progress(engine.Progress{Step: plan.StepUp, Done: 1})
 			time.Sleep(time.Second)
 			w.table.Intercept(nil, nil)
 
-			return succeed(ctx, op, watch)
+			return good()
 		})
 
 		require.Equal(t, reconcile.ReasonSettled, w.deliver(t, "m1", created(1)).Reason)

@@ -3,8 +3,10 @@ package reconcile_test
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -28,7 +30,9 @@ func up() []plan.Step { return []plan.Step{plan.StepUp} }
 func TestFailedFirstProvisionLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+
 		w.engine.will(fail(tenant.KindInvalid, "the template is wrong"), func(context.Context, engine.Operation, engine.Watch) engine.Result {
 			return engine.Result{Resources: 0, StackCreated: true, Clean: true}
 		})
@@ -64,7 +68,9 @@ func TestPolicyKeepUndoesNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			bubble(t, func(t *testing.T, w *world) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+
 				if stands {
 					w.provision(t, "keep")
 				}
@@ -85,7 +91,9 @@ func TestPolicyKeepUndoesNothing(t *testing.T) {
 func TestFailedUpdateGoesBackToWhatWorked(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+
 		w.provision(t, "silo")
 		w.engine.will(fail(tenant.KindInvalid, "no"))
 
@@ -109,7 +117,9 @@ func TestFailedUpdateGoesBackToWhatWorked(t *testing.T) {
 func TestFailedDeletionIsNotUndone(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+
 		w.provision(t, "silo")
 		w.engine.will(fail(tenant.KindInvalid, "no"))
 
@@ -121,9 +131,11 @@ func TestFailedDeletionIsNotUndone(t *testing.T) {
 func TestRollbackThatFailsIsTriedAgain(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+
 		no, stuck := fail(tenant.KindInvalid, "no"), fail(tenant.KindTransient, "stuck")
-		w.engine.will(no, stuck, no, stuck, no, stuck, no, stuck, no)
+		w.engine.will(append(slices.Repeat([]act{no, stuck}, attempts+1), no)...)
 
 		for range attempts + 1 {
 			outcome := w.deliver(t, "m1", created(1))
@@ -152,7 +164,9 @@ func TestRollbackThatFailsIsTriedAgain(t *testing.T) {
 func TestInterruptedRollback(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+
 		no := fail(tenant.KindInvalid, "no")
 		w.engine.will(during(func() { w.interrupt(engine.ErrInterrupt) }, no))
 
@@ -168,19 +182,19 @@ func TestInterruptedRollback(t *testing.T) {
 		require.Equal(t, "no", rec.Last.Failure.Message)
 	})
 
-	bubble(t, func(t *testing.T, w *world) {
-		var cause error
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
 
-		started := make(chan struct{})
-		w.engine.will(fail(tenant.KindInvalid, "no"), until(started, tenant.KindInterrupted, true, &cause))
+		stopped := newStop()
+		w.engine.will(fail(tenant.KindInvalid, "no"), stopped.until(tenant.KindInterrupted, true))
 
 		go func() {
-			<-started
+			<-stopped.started
 			w.interrupt(engine.ErrInterrupt)
 		}()
 
 		require.Equal(t, reconcile.Outcome{Action: reconcile.ActionDelay, Reason: reconcile.ReasonDrain}, w.deliver(t, "m1", created(1)))
-		require.ErrorIs(t, cause, engine.ErrInterrupt)
+		require.ErrorIs(t, stopped.cause, engine.ErrInterrupt)
 
 		rec := w.row(t)
 		free(t, rec)
@@ -192,7 +206,9 @@ func TestInterruptedRollback(t *testing.T) {
 func TestLeaseLostDuringARollback(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+
 		w.engine.will(fail(tenant.KindInvalid, "no"), during(func() { rob(w.table) }, fail(tenant.KindLeaseLost, "gone")))
 
 		require.Equal(t, reconcile.Outcome{Action: reconcile.ActionDrop, Reason: reconcile.ReasonLost}, w.deliver(t, "m1", created(1)))
@@ -203,7 +219,9 @@ func TestLeaseLostDuringARollback(t *testing.T) {
 func TestCatalogRefusesATenant(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+
 		e := created(1)
 		e.Tier = "platinum"
 
@@ -225,7 +243,7 @@ func TestCatalogRefusesATenant(t *testing.T) {
 		require.NotEmpty(t, published[0].ID)
 
 		// A later event makes it right.
-		require.Equal(t, reconcile.ReasonSettled, w.deliver(t, "m2", moved(2, "silo")).Reason)
+		require.Equal(t, reconcile.ReasonSettled, w.deliver(t, "m2", moved("silo")).Reason)
 		require.Equal(t, int64(2), w.row(t).AppliedSeq)
 		require.Equal(t, result.TypeSettled, w.publisher.published()[1].Type)
 	})
@@ -235,9 +253,11 @@ func TestCatalogRefusesATenant(t *testing.T) {
 func TestRefusedUpdateLeavesTheTenantAlone(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+
 		w.provision(t, "silo")
-		require.Equal(t, failed(), w.deliver(t, "m2", moved(2, "platinum")))
+		require.Equal(t, failed(), w.deliver(t, "m2", moved("platinum")))
 		require.Empty(t, w.engine.operations())
 		require.Equal(t, endpoint(), w.row(t).Outputs)
 		require.Equal(t, int64(1), w.row(t).AppliedSeq)
@@ -272,11 +292,13 @@ func TestRefusedFirstProvisionIsRolledBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			bubble(t, func(t *testing.T, w *world) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+
 				begin(t, w)
 				w.engine.forget()
 
-				require.Equal(t, failed(), w.deliver(t, "m2", moved(2, "platinum")))
+				require.Equal(t, failed(), w.deliver(t, "m2", moved("platinum")))
 				require.Equal(t, [][]plan.Step{undo()}, w.engine.steps())
 
 				rec := w.row(t)
@@ -300,7 +322,9 @@ func TestOutputsAreBounded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			bubble(t, func(t *testing.T, w *world) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+
 				w.engine.will(func(context.Context, engine.Operation, engine.Watch) engine.Result {
 					return engine.Result{Outputs: map[string]json.RawMessage{
 						"small": json.RawMessage(`1`),

@@ -2,9 +2,11 @@ package reconcile_test
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -19,7 +21,9 @@ import (
 func TestFirstProvisionIsRecordedAndReleasedInOneWrite(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+
 		began := time.Now().UTC()
 		outcome := w.deliver(t, "m1", created(1))
 		require.Equal(t, reconcile.Outcome{Action: reconcile.ActionDelete, Reason: reconcile.ReasonSettled}, outcome)
@@ -73,7 +77,9 @@ func TestWhatChangesNothingRunsNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			bubble(t, func(t *testing.T, w *world) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+
 				w.provision(t, "silo")
 
 				before, writes := w.row(t), w.table.Calls("UpdateItem")
@@ -106,7 +112,9 @@ func TestChangeWithoutStepsIsOnlyRecorded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			bubble(t, func(t *testing.T, w *world) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+
 				if tt.stands {
 					w.provision(t, "silo")
 				}
@@ -131,7 +139,9 @@ func TestChangeWithoutStepsIsOnlyRecorded(t *testing.T) {
 func TestDeletionLeavesNoOutputs(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+
 		w.provision(t, "safe")
 
 		outcome := w.deliver(t, "m2", event(2, tenant.EventDeleted))
@@ -156,10 +166,12 @@ func TestDeletionLeavesNoOutputs(t *testing.T) {
 func TestTierChangePassesWhatItReplaces(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+
 		w.provision(t, "safe")
 
-		outcome := w.deliver(t, "m2", moved(2, "pool"))
+		outcome := w.deliver(t, "m2", moved("pool"))
 		require.Equal(t, reconcile.ActionDelete, outcome.Action)
 
 		ops := w.engine.operations()
@@ -185,10 +197,13 @@ func TestTierChangePassesWhatItReplaces(t *testing.T) {
 func TestRefreshReportsDrift(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+
 		w.provision(t, "silo")
 
 		drift := []tenant.Difference{{Type: "aws:kms/key:Key", Name: "key", Action: "update"}}
+
 		w.engine.will(func(context.Context, engine.Operation, engine.Watch) engine.Result {
 			return engine.Result{Report: drift, Resources: 3, StackCreated: true, Clean: true}
 		})
@@ -214,15 +229,15 @@ func TestChangesDuringAnOperationAreHandedOver(t *testing.T) {
 		t.Run(strconv.Itoa(changes), func(t *testing.T) {
 			t.Parallel()
 
-			bubble(t, func(t *testing.T, w *world) {
-				w.engine.will(func(ctx context.Context, op engine.Operation, watch engine.Watch) engine.Result {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+
+				w.engine.will(during(func() {
 					for i := range changes {
 						outcome := w.handOver(t, "other-"+strconv.Itoa(i), updated(2+i, strconv.Itoa(i)))
 						require.Equal(t, reconcile.Outcome{Action: reconcile.ActionDelete, Reason: reconcile.ReasonHandedOver}, outcome)
 					}
-
-					return succeed(ctx, op, watch)
-				})
+				}, succeed))
 
 				outcome := w.deliver(t, "m1", created(1))
 				require.Equal(t, reconcile.Outcome{Action: reconcile.ActionDelete, Reason: reconcile.ReasonSettled}, outcome)
@@ -247,15 +262,15 @@ func TestChangesDuringAnOperationAreHandedOver(t *testing.T) {
 func TestTenantThatChangesWithoutEndIsLetGo(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+
 		n := 1
-		change := func(ctx context.Context, op engine.Operation, watch engine.Watch) engine.Result {
+		change := during(func() {
 			n++
 			w.handOver(t, "other-"+strconv.Itoa(n), updated(n, strconv.Itoa(n)))
-
-			return succeed(ctx, op, watch)
-		}
-		w.engine.will(change, change, change, change, change, change, change)
+		}, succeed)
+		w.engine.will(slices.Repeat([]act{change}, 7)...)
 
 		outcome := w.deliver(t, "m1", created(1))
 		rec := w.row(t)

@@ -1,7 +1,9 @@
 package reconcile_test
 
 import (
+	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -31,7 +33,9 @@ func TestFailedAttemptIsRetried(t *testing.T) {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 
-			bubble(t, func(t *testing.T, w *world) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+
 				w.engine.will(fail(kind, "no luck"))
 
 				outcome := w.deliver(t, "m1", created(1))
@@ -69,7 +73,9 @@ func TestFailedAttemptIsRetried(t *testing.T) {
 func TestChangeEndsABackoff(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+
 		w.engine.will(fail(tenant.KindTransient, "no luck"))
 		require.Equal(t, reconcile.ReasonBackoff, w.deliver(t, "m1", created(1)).Reason)
 		require.Equal(t, reconcile.ReasonSettled, w.deliver(t, "m2", updated(2, "large")).Reason)
@@ -82,7 +88,9 @@ func TestChangeEndsABackoff(t *testing.T) {
 func TestFailureWhileAChangeCameInGoesRoundAtOnce(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+
 		w.engine.will(during(func() {
 			w.handOver(t, "m2", updated(2, "large"))
 		}, fail(tenant.KindTransient, "no luck")))
@@ -97,11 +105,13 @@ func TestFailureWhileAChangeCameInGoesRoundAtOnce(t *testing.T) {
 func TestAttemptsEnd(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+
 		w.provision(t, "keep")
 
 		no := fail(tenant.KindTransient, "no luck")
-		w.engine.will(no, no, no)
+		w.engine.will(slices.Repeat([]act{no}, attempts)...)
 
 		for attempt := 1; attempt < attempts; attempt++ {
 			outcome := w.deliver(t, "m2", updated(2, "large"))
@@ -141,11 +151,13 @@ func TestAttemptsEnd(t *testing.T) {
 func TestTierWithoutALimitHasFiveAttempts(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+
 		w.provision(t, "pool")
 
 		no := fail(tenant.KindUnknown, "no luck")
-		w.engine.will(no, no, no, no, no, no)
+		w.engine.will(slices.Repeat([]act{no}, 6)...)
 
 		for outcome := w.deliver(t, "m2", updated(2, "large")); outcome.Reason == reconcile.ReasonBackoff; {
 			time.Sleep(outcome.Delay)
@@ -178,7 +190,9 @@ func TestTableOutageUnderTheLease(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			bubble(t, func(t *testing.T, w *world) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+
 				rec := w.accept(t, created(1))
 				updates := 0
 

@@ -20,7 +20,9 @@ import (
 func TestMessageThatAPollBringsDuringADrainIsGivenBack(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, 1, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+
 		w.start(t)
 		w.stop()
 		synctest.Wait()
@@ -30,7 +32,7 @@ func TestMessageThatAPollBringsDuringADrainIsGivenBack(t *testing.T) {
 		require.NoError(t, <-w.stopped)
 		require.Len(t, w.sqs.Received(), 1)
 		require.Zero(t, w.engine.started())
-		require.False(t, w.row(t, "acme").Exists())
+		require.False(t, w.row(t).Exists())
 
 		w.stop = nil
 	})
@@ -39,7 +41,9 @@ func TestMessageThatAPollBringsDuringADrainIsGivenBack(t *testing.T) {
 func TestDrainWaitsForOperations(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, 2, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 2)
+
 		w.engine.act = func(context.Context, engine.Operation) engine.Result {
 			time.Sleep(drainTimeout - time.Minute)
 
@@ -53,7 +57,7 @@ func TestDrainWaitsForOperations(t *testing.T) {
 
 		w.end(t)
 		require.Equal(t, drainTimeout-time.Minute, time.Since(began))
-		require.Equal(t, int64(1), w.row(t, "acme").AppliedSeq)
+		require.Equal(t, int64(1), w.row(t).AppliedSeq)
 		require.Empty(t, w.sqs.Bodies(w.url))
 	})
 }
@@ -75,7 +79,9 @@ func TestOperationsAreInterrupted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			bubble(t, 2, func(t *testing.T, w *world) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, 2)
+
 				w.engine.act = func(ctx context.Context, _ engine.Operation) engine.Result {
 					<-ctx.Done()
 					require.ErrorIs(t, context.Cause(ctx), engine.ErrInterrupt)
@@ -100,7 +106,7 @@ func TestOperationsAreInterrupted(t *testing.T) {
 				require.NoError(t, <-w.stopped)
 				require.Equal(t, tt.after, time.Since(began))
 				require.Equal(t, queue.Depth{Visible: 1}, w.depth(t), "visible at once")
-				require.Equal(t, tt.clean, w.row(t, "acme").Lease.Owner == "")
+				require.Equal(t, tt.clean, w.row(t).Lease.Owner == "")
 
 				w.stop = nil
 			})
@@ -111,7 +117,9 @@ func TestOperationsAreInterrupted(t *testing.T) {
 func TestDrainGivesBackWhatWaitsForASlot(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, 1, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+
 		// Two leases are watched without a hand. Both come free while the one
 		// slot is taken.
 		release := make(chan struct{})
@@ -140,7 +148,9 @@ func TestDrainGivesBackWhatWaitsForASlot(t *testing.T) {
 func TestPausedFleetReceivesNothing(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, 1, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+
 		require.NoError(t, w.rows.Pause(t.Context(), "incident"))
 		w.send(t, created("acme"))
 		w.start(t)
@@ -161,7 +171,9 @@ func TestPausedFleetReceivesNothing(t *testing.T) {
 func TestPauseInTheMiddle(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, 1, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+
 		w.start(t)
 		require.NoError(t, w.rows.Pause(t.Context(), "incident"))
 		pass(5 * time.Second)
@@ -186,7 +198,9 @@ func TestPauseInTheMiddle(t *testing.T) {
 func TestFleetThatCannotBeReadStaysPaused(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, 1, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+
 		require.NoError(t, w.rows.Pause(t.Context(), "incident"))
 		w.start(t)
 		w.table.Intercept(func(string) error { return errOutage }, nil)
@@ -199,9 +213,12 @@ func TestFleetThatCannotBeReadStaysPaused(t *testing.T) {
 func TestPauseEndsWithADrain(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, 1, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+
 		require.NoError(t, w.rows.Pause(t.Context(), "incident"))
 		w.start(t)
+
 		began := time.Now()
 
 		w.end(t)
@@ -212,7 +229,9 @@ func TestPauseEndsWithADrain(t *testing.T) {
 func TestLoopThatStandsStillIsNotLive(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, 1, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+
 		hang := make(chan struct{})
 
 		w.sqs.Intercept(func(string) error {
@@ -242,7 +261,9 @@ func TestLoopThatStandsStillIsNotLive(t *testing.T) {
 func TestFullSlotsAreNoStandstill(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, 1, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+
 		w.engine.act = func(context.Context, engine.Operation) engine.Result {
 			time.Sleep(time.Hour)
 

@@ -60,25 +60,11 @@ type world struct {
 	stopped chan error
 }
 
-// bubble runs a test with a clock of its own, in which hours pass in an instant.
-func bubble(t *testing.T, slots int, test func(t *testing.T, w *world)) {
+// newWorld is for use in a bubble, with a clock of its own, in which hours pass
+// in an instant. The worker is stopped at the end of the test.
+func newWorld(t *testing.T, slots int) *world {
 	t.Helper()
 
-	synctest.Test(t, func(t *testing.T) {
-		t.Helper()
-
-		w := newWorld(slots)
-
-		t.Cleanup(func() {
-			if w.stop != nil {
-				w.end(t)
-			}
-		})
-		test(t, w)
-	})
-}
-
-func newWorld(slots int) *world {
 	w := &world{
 		sqs: queuetest.New(), table: registrytest.New(tableName), engine: &fakeEngine{}, log: &buffer{},
 		hurry: make(chan struct{}, 1), stopped: make(chan error, 1),
@@ -89,6 +75,12 @@ func newWorld(slots int) *world {
 	w.worker = worker.Assemble(worker.TestParts{
 		Config: worker.Config{PollWait: pollWait, DrainTimeout: drainTimeout, LeaseDuration: leaseDuration},
 		Slots:  slots, Queue: w.queue, Rows: w.rows, Leases: w.leases(), Catalog: catalog{}, Engine: w.engine, Publisher: silent{}, Log: w.log,
+	})
+
+	t.Cleanup(func() {
+		if w.stop != nil {
+			w.end(t)
+		}
 	})
 
 	return w
@@ -148,10 +140,10 @@ func (w *world) depth(t *testing.T) queue.Depth {
 	return depth
 }
 
-func (w *world) row(t *testing.T, id tenant.ID) tenant.Record {
+func (w *world) row(t *testing.T) tenant.Record {
 	t.Helper()
 
-	rec, err := w.rows.Get(t.Context(), id)
+	rec, err := w.rows.Get(t.Context(), "acme")
 	require.NoError(t, err)
 
 	return rec

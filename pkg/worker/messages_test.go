@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -21,11 +22,13 @@ import (
 func TestEventIsSettledAndItsMessageDeleted(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, 2, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 2)
+
 		w.start(t)
 		w.send(t, created("acme"))
 
-		rec := w.row(t, "acme")
+		rec := w.row(t)
 		require.Equal(t, int64(1), rec.AppliedSeq)
 		require.Contains(t, rec.Outputs, "endpoint")
 		require.Empty(t, w.sqs.Bodies(w.url))
@@ -77,7 +80,9 @@ func TestInvalidMessageIsMovedWithItsReason(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			bubble(t, 1, func(t *testing.T, w *world) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, 1)
+
 				w.start(t)
 				w.sendBody(t, []byte(tt.body))
 
@@ -102,7 +107,9 @@ func TestInvalidMessageIsMovedWithItsReason(t *testing.T) {
 func TestEventThatMakesTheRowTooLargeIsMoved(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, 1, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+
 		w.start(t)
 
 		e := created("acme")
@@ -119,7 +126,9 @@ func TestEventThatMakesTheRowTooLargeIsMoved(t *testing.T) {
 func TestOutageOfTheDeadLetterQueueLosesNothing(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, 1, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+
 		w.start(t)
 		w.sqs.Intercept(func(operation string) error {
 			if operation == "SendMessage" && len(w.sqs.Bodies(w.url)) > 0 {
@@ -149,7 +158,9 @@ func TestOutageOfTheTableBringsTheMessageBackLater(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			bubble(t, 1, func(t *testing.T, w *world) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, 1)
+
 				w.start(t)
 				w.table.Intercept(func(operation string) error {
 					if operation == fails {
@@ -176,7 +187,9 @@ func TestOutageOfTheTableBringsTheMessageBackLater(t *testing.T) {
 func TestOutageOfTheQueueIsWaitedFor(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, 1, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+
 		w.sqs.Intercept(func(operation string) error {
 			if operation == "ReceiveMessage" {
 				return errOutage
@@ -199,7 +212,9 @@ func TestOutageOfTheQueueIsWaitedFor(t *testing.T) {
 func TestMessageStaysInvisibleDuringALongOperation(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, 2, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 2)
+
 		w.engine.act = func(context.Context, engine.Operation) engine.Result {
 			time.Sleep(3 * time.Hour)
 
@@ -215,14 +230,16 @@ func TestMessageStaysInvisibleDuringALongOperation(t *testing.T) {
 		}
 
 		require.Equal(t, 1, w.engine.started())
-		require.Equal(t, int64(1), w.row(t, "acme").Fence)
+		require.Equal(t, int64(1), w.row(t).Fence)
 	})
 }
 
 func TestFailedAttemptComesBackAfterItsBackoff(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, 1, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+
 		w.engine.act = func(context.Context, engine.Operation) engine.Result {
 			if w.engine.started() == 1 {
 				return engine.Result{Failure: &tenant.Failure{Kind: tenant.KindTransient, Message: "no luck"}, StackCreated: true, Clean: true}
@@ -243,7 +260,9 @@ func TestFailedAttemptComesBackAfterItsBackoff(t *testing.T) {
 func TestNoMoreMessagesAreTakenThanSlots(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, 2, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 2)
+
 		release := make(chan struct{})
 		w.engine.act = func(context.Context, engine.Operation) engine.Result {
 			<-release
@@ -289,7 +308,9 @@ func (w *world) watched(t *testing.T, n int) {
 func TestFewMessagesAreWatchedAtATime(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, worker.MaxWatchers+5, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, worker.MaxWatchers+5)
+
 		w.watched(t, worker.MaxWatchers+1)
 		w.start(t)
 
@@ -311,7 +332,9 @@ func TestFewMessagesAreWatchedAtATime(t *testing.T) {
 func TestWatchedMessageHoldsNoHand(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, 1, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+
 		w.watched(t, 3)
 		w.start(t)
 		w.send(t, created("healthy"))
@@ -327,7 +350,9 @@ func TestWatchedMessageHoldsNoHand(t *testing.T) {
 func TestWatchEndsWhenTheHolderLetsGo(t *testing.T) {
 	t.Parallel()
 
-	bubble(t, 1, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+
 		e := created("acme")
 		rec, _, err := w.rows.Accept(t.Context(), e)
 		require.NoError(t, err)
