@@ -46,18 +46,6 @@ func For(rec tenant.Record, catalog Resolver) (Plan, error) {
 	return present(rec, spec, catalog)
 }
 
-// Needs reports whether an operation has to run. If it does not and the row
-// needs work all the same, settling is a matter of one write.
-func Needs(rec tenant.Record, catalog Resolver) (bool, error) {
-	if !rec.NeedsWork() {
-		return false, nil
-	}
-
-	p, err := For(rec, catalog)
-
-	return len(p.Steps) > 0, err
-}
-
 func absent(rec tenant.Record, spec tenant.Spec) (Plan, error) {
 	p := Plan{Spec: remembered(rec, spec), Requests: requested(rec)}
 	if rec.Applied != nil {

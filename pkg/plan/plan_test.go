@@ -249,32 +249,3 @@ func TestForChangedCatalog(t *testing.T) {
 		})
 	}
 }
-
-func TestNeeds(t *testing.T) {
-	t.Parallel()
-
-	idle := settled(created("free"), created("free"))
-
-	given := settled(created("free"), created("standard"))
-	given.FailedSeq = given.DesiredSeq
-
-	for name, c := range map[string]struct {
-		rec  tenant.Record
-		want bool
-	}{
-		"a change":                   {settled(created("free"), created("standard")), true},
-		"a change without an effect": {idle, false},
-		"a change given up on":       {given, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			needs, err := plan.Needs(c.rec, catalog())
-			require.NoError(t, err)
-			require.Equal(t, c.want, needs)
-		})
-	}
-
-	_, err := plan.Needs(tenant.Record{Desired: created("gold"), DesiredSeq: 1}, catalog())
-	require.ErrorIs(t, err, errUnknownTier)
-}

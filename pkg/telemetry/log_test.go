@@ -3,7 +3,6 @@ package telemetry_test
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -81,31 +80,4 @@ func TestNewLogger(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestSecret(t *testing.T) {
-	t.Parallel()
-
-	const text = "hunter2"
-
-	secret := telemetry.Secret(text)
-	holder := struct {
-		S telemetry.Secret `json:"s"`
-	}{secret}
-
-	data, err := json.Marshal(holder)
-	require.NoError(t, err)
-
-	var out bytes.Buffer
-
-	for _, format := range telemetry.LogFormats() {
-		log, err := telemetry.NewLogger(&out, telemetry.Config{LogLevel: "info", LogFormat: format})
-		require.NoError(t, err)
-		log.Info("x", "secret", secret, "holder", holder, "pointer", &secret)
-	}
-
-	shown := out.String() + string(data) + fmt.Sprintf("%s %v %+v %#v %q %v", secret, secret, holder, holder, secret, &holder)
-	require.NotContains(t, shown, text)
-	require.Contains(t, shown, "[redacted]")
-	require.Equal(t, text, secret.Reveal())
 }
