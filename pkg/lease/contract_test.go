@@ -58,7 +58,7 @@ func testAcquire(t *testing.T, w *world) {
 	require.WithinRange(t, held.Deadline(), before.Add(duration-margin), time.Now().Add(duration-margin))
 
 	rec := w.get(t)
-	require.Equal(t, held.Token(), registry.Token{Owner: rec.Lease.Owner, Fence: rec.Fence})
+	require.Equal(t, registry.Token{Owner: rec.Lease.Owner, Fence: rec.Fence}, held.Token())
 	require.Equal(t, duration, rec.Lease.Duration)
 	require.Equal(t, "message-1", rec.Lease.Message)
 	require.NotEmpty(t, rec.Lease.RVN)
@@ -128,7 +128,7 @@ func testHeld(t *testing.T, w *world) {
 	var busy *lease.HeldError
 
 	require.ErrorAs(t, err, &busy)
-	require.Equal(t, held.Token(), registry.Token{Owner: busy.Owner, Fence: busy.Fence})
+	require.Equal(t, registry.Token{Owner: busy.Owner, Fence: busy.Fence}, held.Token())
 	require.Equal(t, "message-1", busy.Message)
 	require.Equal(t, rec.Lease.Until, busy.Until)
 	require.InDelta(t, duration+margin, busy.WaitAtLeast, float64(time.Second))
@@ -279,7 +279,7 @@ func testContention(t *testing.T, w *world) {
 	rec := w.get(t)
 	winner := crowd(t, func() (*lease.Lease, error) { return w.leases().Acquire(context.Background(), rec, "m") })
 	require.Equal(t, int64(1), winner.Token().Fence)
-	require.Equal(t, winner.Token(), registry.Token{Owner: w.get(t).Lease.Owner, Fence: w.get(t).Fence})
+	require.Equal(t, registry.Token{Owner: w.get(t).Lease.Owner, Fence: w.get(t).Fence}, winner.Token())
 }
 
 func testContentionForADeadLease(t *testing.T, w *world) {
@@ -296,6 +296,6 @@ func testContentionForADeadLease(t *testing.T, w *world) {
 		return leases.Acquire(context.Background(), rec, "m")
 	})
 	require.True(t, winner.TookOver())
-	require.Equal(t, winner.Token(), registry.Token{Owner: w.get(t).Lease.Owner, Fence: w.get(t).Fence})
+	require.Equal(t, registry.Token{Owner: w.get(t).Lease.Owner, Fence: w.get(t).Fence}, winner.Token())
 	require.Equal(t, int64(2), winner.Token().Fence)
 }

@@ -73,21 +73,6 @@ func (l *Lease) Deadline() time.Time {
 	return l.deadline
 }
 
-// left is the time to the deadline.
-func (l *Lease) left() time.Duration { return l.Deadline().Sub(l.leases.now()) }
-
-// expired is the cause of a context whose lease reached its deadline.
-func (l *Lease) expired() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-
-	if l.trouble == nil {
-		return ErrUncertain
-	}
-
-	return fmt.Errorf("%w: %w", ErrUncertain, l.trouble)
-}
-
 // Keep renews the lease every third of its duration until stop is called. The
 // context it returns is cancelled with ErrLost or ErrUncertain as its cause
 // when the lease is no longer certain. stop waits for a renewal in flight, so
@@ -111,6 +96,21 @@ func (l *Lease) Keep(parent context.Context) (ctx context.Context, stop func()) 
 		close(quit)
 		<-done
 	})
+}
+
+// left is the time to the deadline.
+func (l *Lease) left() time.Duration { return l.Deadline().Sub(l.leases.now()) }
+
+// expired is the cause of a context whose lease reached its deadline.
+func (l *Lease) expired() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	if l.trouble == nil {
+		return ErrUncertain
+	}
+
+	return fmt.Errorf("%w: %w", ErrUncertain, l.trouble)
 }
 
 const (

@@ -45,6 +45,7 @@ func TestKeepRenewsEveryThirdOfTheDuration(t *testing.T) {
 		before := table.Calls("UpdateItem")
 
 		ctx, stop := held.Keep(t.Context())
+
 		time.Sleep(time.Hour)
 		require.NoError(t, ctx.Err())
 		require.Positive(t, time.Until(held.Deadline()))
@@ -202,7 +203,7 @@ func TestStopEndsARenewalUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, table := fakeWorld(t)
 		api := &hanging{Table: table}
-		held, err := lease.New(api, "tenants", config).Acquire(t.Context(), w.get(t), "m")
+		held, err := lease.New(api, "tenants", config()).Acquire(t.Context(), w.get(t), "m")
 		require.NoError(t, err)
 
 		api.hang.Store(true)
@@ -213,6 +214,7 @@ func TestStopEndsARenewalUnderWay(t *testing.T) {
 		require.Equal(t, int64(1), api.waiting.Load())
 
 		began := time.Now()
+
 		stop()
 		require.Zero(t, api.waiting.Load(), "none is left behind")
 		require.Zero(t, time.Since(began), "and a release does not wait for it")
@@ -290,8 +292,9 @@ func TestAnAcquisitionWhoseAnswerWasLost(t *testing.T) {
 	})
 
 	held := w.acquire(t, w.leases())
+
 	table.Intercept(nil, nil)
-	require.Equal(t, held.Token(), registry.Token{Owner: w.get(t).Lease.Owner, Fence: w.get(t).Fence})
+	require.Equal(t, registry.Token{Owner: w.get(t).Lease.Owner, Fence: w.get(t).Fence}, held.Token())
 	require.NoError(t, held.Renew(t.Context()))
 }
 
@@ -361,7 +364,7 @@ func TestDeniedNamesTableAndPermission(t *testing.T) {
 func TestConfigNamesVariableAndFix(t *testing.T) {
 	t.Parallel()
 
-	require.NoError(t, config.Validate())
+	require.NoError(t, config().Validate())
 
 	for name, c := range map[string]struct {
 		config lease.Config

@@ -41,7 +41,8 @@ func (c Config) Validate() error {
 	var problems []error
 
 	if c.Duration < minDuration {
-		problems = append(problems, fmt.Errorf("LESSOR_LEASE_DURATION is %s: it must be at least %s", c.Duration, minDuration)) //nolint:err113 // for people
+		problems = append(problems, fmt.Errorf( //nolint:err113 // for people
+			"LESSOR_LEASE_DURATION is %s: it must be at least %s", c.Duration, minDuration))
 	}
 
 	if c.Margin <= 0 || c.Margin > c.Duration/2 {
@@ -55,7 +56,8 @@ func (c Config) Validate() error {
 // The expressions. The acquisition names the fence that was read, so that one
 // whose answer was lost cannot land after a later lease was let go.
 const (
-	acquireUpdate = "SET fence = :next, rvn = :rvn, lease_owner = :mine, lease_ms = :duration, lease_until = :until, lease_message = :message"
+	acquireUpdate = "SET fence = :next, rvn = :rvn, lease_owner = :mine, lease_ms = :duration, lease_until = :until, " +
+		"lease_message = :message"
 
 	freeCondition  = "attribute_not_exists(lease_owner) AND fence = :seen"
 	staleCondition = "lease_owner = :owner AND fence = :seen AND rvn = :old"
@@ -121,18 +123,6 @@ func (l *Leases) Stale(rec tenant.Record) bool {
 	return l.wait(rec) <= 0
 }
 
-// wait is how long the lease must still stand where it is.
-func (l *Leases) wait(rec tenant.Record) time.Duration {
-	duration := rec.Lease.Duration
-	if duration <= 0 {
-		duration = l.config.Duration
-	}
-
-	now := l.now()
-
-	return duration + l.config.Margin - now.Sub(l.seen.since(rec, now))
-}
-
 // Acquire takes the lease of the tenant in rec for the SQS message with the
 // given id. It fails with a *HeldError if a live holder has it, and with
 // ErrChanged if the row is no longer as in rec.
@@ -179,6 +169,18 @@ func (l *Leases) Acquire(ctx context.Context, rec tenant.Record, messageID strin
 	}
 
 	return l.afterFailure(ctx, granted, err)
+}
+
+// wait is how long the lease must still stand where it is.
+func (l *Leases) wait(rec tenant.Record) time.Duration {
+	duration := rec.Lease.Duration
+	if duration <= 0 {
+		duration = l.config.Duration
+	}
+
+	now := l.now()
+
+	return duration + l.config.Margin - now.Sub(l.seen.since(rec, now))
 }
 
 // afterFailure looks whether an acquisition succeeded although its answer did
@@ -255,7 +257,7 @@ func (l *Leases) renewed(outcome string) {
 // interval is the time to the next renewal.
 func (l *Leases) interval() time.Duration {
 	third := float64(l.config.Duration / renewalsPerDuration)
-	spread := 1 + jitterShare*(2*mathrand.Float64()-1) //nolint:gosec,mnd // jitter in [-1, 1)
+	spread := 1 + jitterShare*(2*mathrand.Float64()-1) //nolint:gosec // jitter in [-1, 1)
 
 	return time.Duration(third * spread)
 }

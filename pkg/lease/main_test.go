@@ -24,10 +24,9 @@ const (
 	margin             = 10 * time.Second
 )
 
-var (
-	config  = lease.Config{Duration: duration, Margin: margin}
-	errLost = errors.New("connection reset")
-)
+var errLost = errors.New("connection reset")
+
+func config() lease.Config { return lease.Config{Duration: duration, Margin: margin} }
 
 // world is a table with the row of one tenant.
 type world struct {
@@ -48,7 +47,7 @@ func newWorld(t require.TestingT, api registrytest.API, table string) *world {
 }
 
 func (w *world) leases(opts ...lease.Option) *lease.Leases {
-	return lease.New(w.api, w.table, config, opts...)
+	return lease.New(w.api, w.table, config(), opts...)
 }
 
 func (w *world) get(t require.TestingT) tenant.Record {

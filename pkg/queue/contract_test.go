@@ -76,7 +76,7 @@ func fakeHarness() harness {
 	}}
 }
 
-var queues atomic.Int64
+var queues atomic.Int64 //nolint:gochecknoglobals // names are unique to the process
 
 // queueName is unique to the run too: an endpoint may outlive it.
 func queueName(t *testing.T) string {
@@ -85,7 +85,7 @@ func queueName(t *testing.T) string {
 	return "lessor-" + strconv.FormatInt(time.Now().UnixNano(), 36) + "-" + strconv.FormatInt(queues.Add(1), 10)
 }
 
-func createQueues(t *testing.T, client *sqs.Client, maxReceives int) (string, string) {
+func createQueues(t *testing.T, client *sqs.Client, maxReceives int) (url, deadLetterURL string) {
 	t.Helper()
 
 	name := queueName(t)

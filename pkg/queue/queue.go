@@ -43,14 +43,14 @@ func (q *Queue) Receive(ctx context.Context, limit int) ([]Message, error) {
 func receive(ctx context.Context, api Receiver, url string, limit int, wait, visibility time.Duration) ([]Message, error) {
 	out, err := api.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
 		QueueUrl:                    aws.String(url),
-		MaxNumberOfMessages:         int32(min(max(limit, 1), MaxReceive)), //nolint:gosec // at most ten
+		MaxNumberOfMessages:         int32(min(max(limit, 1), MaxReceive)),
 		WaitTimeSeconds:             seconds(wait),
 		VisibilityTimeout:           seconds(visibility),
 		MessageSystemAttributeNames: systemAttributes(),
 		MessageAttributeNames:       []string{allAttributes},
 	}, attemptTimeout(wait+attemptSlack))
 	if err != nil {
-		return nil, err //nolint:wrapcheck // the caller knows which queue it is
+		return nil, err // the caller knows which queue it is
 	}
 
 	now := time.Now()
@@ -85,16 +85,6 @@ func (q *Queue) Delay(ctx context.Context, m Message, d time.Duration) error {
 	return nil
 }
 
-func (q *Queue) hide(ctx context.Context, m Message, d time.Duration) error {
-	left := maxHold - time.Since(m.ReceivedAt)
-	if left < time.Second {
-		return fmt.Errorf("%w: it was received %s ago and SQS lets nobody hold a message for more than 12 hours",
-			ErrReceiptLost, time.Since(m.ReceivedAt).Round(time.Second))
-	}
-
-	return changeVisibility(ctx, q.api, variableURL, q.cfg.URL, m, min(d, left))
-}
-
 func changeVisibility(ctx context.Context, api Receiver, variable, url string, m Message, d time.Duration) error {
 	_, err := api.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{
 		QueueUrl:          aws.String(url),
@@ -120,6 +110,16 @@ func (q *Queue) Delete(ctx context.Context, m Message) error {
 	}
 
 	return nil
+}
+
+func (q *Queue) hide(ctx context.Context, m Message, d time.Duration) error {
+	left := maxHold - time.Since(m.ReceivedAt)
+	if left < time.Second {
+		return fmt.Errorf("%w: it was received %s ago and SQS lets nobody hold a message for more than 12 hours",
+			ErrReceiptLost, time.Since(m.ReceivedAt).Round(time.Second))
+	}
+
+	return changeVisibility(ctx, q.api, variableURL, q.cfg.URL, m, min(d, left))
 }
 
 func remove(ctx context.Context, api Receiver, variable, url string, m Message) error {

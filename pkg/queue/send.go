@@ -53,7 +53,7 @@ func send(ctx context.Context, api Sender, url string, body []byte, attributes m
 		MessageAttributes: attributes,
 	}, attemptTimeout(attemptSlack))
 	if err != nil {
-		return "", err //nolint:wrapcheck // the caller knows which queue it is
+		return "", err // the caller knows which queue it is
 	}
 
 	return aws.ToString(out.MessageId), nil

@@ -26,7 +26,7 @@ func attemptTimeout(limit time.Duration) func(*sqs.Options) {
 				err = &attemptError{limit: limit}
 			}
 
-			return out, metadata, err //nolint:wrapcheck // a link in the SDK's chain
+			return out, metadata, err
 		}), "Retry", middleware.After)
 		if err != nil {
 			return fmt.Errorf("limiting the time of an attempt: %w", err)

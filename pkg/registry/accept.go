@@ -87,7 +87,7 @@ func (r *Registry) acceptance(rec tenant.Record, desired tenant.Desired) (update
 		":next":    number(rec.DesiredSeq + 1),
 		":phase":   text(string(spec.Phase)),
 		":tier":    text(desired.Tier.Value),
-		":now":     number(r.now().UnixMilli()),
+		nowValue:   number(r.now().UnixMilli()),
 	}
 
 	if !rec.Exists() {

@@ -2,7 +2,6 @@ package registry_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -64,9 +63,9 @@ func testAcceptMakesTheRow(t *testing.T, open registrytest.Open) {
 	require.Equal(t, tenant.Record{ID: acme}, w.get(t), "nothing is known before")
 	require.False(t, w.get(t).Exists())
 
-	rec := w.accept(t, created(1))
-	want, _ := tenant.Apply(tenant.Desired{}, created(1))
-	require.Equal(t, tenant.Record{ID: acme, Desired: want, DesiredSeq: 1, CreatedAt: start, UpdatedAt: start}, rec)
+	rec := w.accept(t, created())
+	want, _ := tenant.Apply(tenant.Desired{}, created())
+	require.Equal(t, tenant.Record{ID: acme, Desired: want, DesiredSeq: 1, CreatedAt: start(), UpdatedAt: start()}, rec)
 	require.Equal(t, rec, w.get(t))
 	require.True(t, rec.NeedsWork())
 }
@@ -75,13 +74,13 @@ func testAcceptChangesTheRow(t *testing.T, open registrytest.Open) {
 	t.Helper()
 
 	w := newWorld(t, open)
-	w.accept(t, created(1))
-	w.now = start.Add(time.Hour)
+	w.accept(t, created())
+	w.now = start().Add(time.Hour)
 
 	rec := w.accept(t, updated(2, `"large"`))
 	require.Equal(t, int64(2), rec.DesiredSeq)
 	require.JSONEq(t, `"large"`, string(rec.Desired.Spec().Parameters["size"]))
-	require.Equal(t, start, rec.CreatedAt)
+	require.Equal(t, start(), rec.CreatedAt)
 	require.Equal(t, w.now, rec.UpdatedAt)
 	require.Equal(t, rec, w.get(t))
 }
@@ -90,10 +89,10 @@ func testAcceptIsIdempotent(t *testing.T, open registrytest.Open) {
 	t.Helper()
 
 	w := newWorld(t, open)
-	w.accept(t, created(1))
+	w.accept(t, created())
 	newest := w.accept(t, updated(3, `"large"`))
 
-	for _, e := range []tenant.Event{created(1), updated(3, `"large"`), updated(2, `"medium"`)} {
+	for _, e := range []tenant.Event{created(), updated(3, `"large"`), updated(2, `"medium"`)} {
 		rec, changed, err := w.Accept(t.Context(), e)
 		require.NoError(t, err)
 		require.False(t, changed)
@@ -119,7 +118,7 @@ func testAcceptEndsABackoff(t *testing.T, open registrytest.Open) {
 	settled, err := w.Settle(t.Context(), acme, token, failure(1, "op-1"))
 	require.NoError(t, err)
 	require.Equal(t, 3, settled.Record.Attempts)
-	require.Equal(t, start.Add(time.Minute), settled.Record.NotBefore)
+	require.Equal(t, start().Add(time.Minute), settled.Record.NotBefore)
 
 	rec := w.accept(t, updated(2, `"large"`))
 	require.Zero(t, rec.Attempts)
@@ -133,7 +132,7 @@ func testAcceptLeavesTheLease(t *testing.T, open registrytest.Open) {
 	before := w.get(t)
 	rec := w.accept(t, updated(2, `"large"`))
 	require.Equal(t, before.Lease, rec.Lease)
-	require.Equal(t, token, registry.Token{Owner: rec.Lease.Owner, Fence: rec.Fence})
+	require.Equal(t, registry.Token{Owner: rec.Lease.Owner, Fence: rec.Fence}, token)
 }
 
 // Every event of a crowd is in the row at the end, and each change was counted.
@@ -143,7 +142,7 @@ func testAcceptManyAtOnce(t *testing.T, open registrytest.Open) {
 	const crowd = 30
 
 	w := newWorld(t, open)
-	w.accept(t, created(1))
+	w.accept(t, created())
 
 	var (
 		wg      sync.WaitGroup
@@ -151,7 +150,7 @@ func testAcceptManyAtOnce(t *testing.T, open registrytest.Open) {
 		changes int64 = 1
 	)
 
-	want, _ := tenant.Apply(tenant.Desired{}, created(1))
+	want, _ := tenant.Apply(tenant.Desired{}, created())
 
 	for i := range crowd {
 		e := updated(i+2, strconv.Itoa(i))
@@ -182,7 +181,7 @@ func testAcceptTooLarge(t *testing.T, open registrytest.Open) {
 	t.Helper()
 
 	w := newWorld(t, open)
-	before := w.accept(t, created(1))
+	before := w.accept(t, created())
 
 	_, _, err := w.Accept(t.Context(), updated(2, `"`+strings.Repeat("x", registry.MaxDesiredBytes)+`"`))
 	require.ErrorIs(t, err, registry.ErrTooLarge)
@@ -196,7 +195,7 @@ func testAcceptKeepsValues(t *testing.T, open registrytest.Open) {
 	t.Helper()
 
 	w := newWorld(t, open)
-	w.accept(t, created(1))
+	w.accept(t, created())
 
 	const value = `"<b>&amp; ü 🙂 \" \\ \u0007</b>"`
 
@@ -233,7 +232,7 @@ func testSettleSuccess(t *testing.T, open registrytest.Open) {
 	w, token := working(t, open)
 	require.NoError(t, w.Progress(t.Context(), acme, token, tenant.Progress{OperationID: "op-1", Done: 1}))
 
-	w.now = start.Add(time.Hour)
+	w.now = start().Add(time.Hour)
 	s := success(1, "op-1")
 	settled, err := w.Settle(t.Context(), acme, token, s)
 	require.NoError(t, err)
@@ -242,6 +241,7 @@ func testSettleSuccess(t *testing.T, open registrytest.Open) {
 	rec := settled.Record
 	require.Equal(t, w.get(t), rec)
 	requireFree(t, rec)
+	require.Nil(t, rec.Progress)
 	require.False(t, rec.NeedsWork())
 	require.Equal(t, int64(1), rec.AppliedSeq)
 	require.Zero(t, rec.FailedSeq)
@@ -316,7 +316,7 @@ func testSettleRetry(t *testing.T, open registrytest.Open) {
 	require.Zero(t, rec.AppliedSeq)
 	require.Zero(t, rec.FailedSeq)
 	require.Equal(t, 3, rec.Attempts)
-	require.Equal(t, start.Add(time.Minute), rec.NotBefore)
+	require.Equal(t, start().Add(time.Minute), rec.NotBefore)
 	require.Equal(t, "op-1", rec.Last.OperationID)
 	require.Empty(t, rec.Unpublished, "only ends are published")
 	require.True(t, rec.Stack.Created)
@@ -362,7 +362,7 @@ func testSettleMoved(t *testing.T, open registrytest.Open) {
 
 	rec := settled.Record
 	require.Equal(t, w.get(t), rec)
-	require.Equal(t, token, registry.Token{Owner: rec.Lease.Owner, Fence: rec.Fence}, "the lease is still ours")
+	require.Equal(t, registry.Token{Owner: rec.Lease.Owner, Fence: rec.Fence}, token, "the lease is still ours")
 	require.Equal(t, "message-1", rec.Lease.Message)
 	require.Equal(t, int64(1), rec.AppliedSeq)
 	require.Equal(t, int64(2), rec.DesiredSeq)
@@ -500,7 +500,7 @@ func testSettleLargestRow(t *testing.T, open registrytest.Open) {
 	t.Helper()
 
 	w := newWorld(t, open)
-	w.accept(t, created(1))
+	w.accept(t, created())
 	rec := w.accept(t, updated(2, `"`+strings.Repeat("x", registry.MaxDesiredBytes-2000)+`"`))
 	token := w.acquire(t)
 
@@ -513,7 +513,7 @@ func testSettleLargestRow(t *testing.T, open registrytest.Open) {
 	s.Outputs = map[string]json.RawMessage{"large": json.RawMessage(`"` + strings.Repeat("<", 64<<10-10) + `"`)}
 
 	for i := range 5000 {
-		s.Outcome.Report = append(s.Outcome.Report, tenant.Difference{Type: "aws:ec2/vpc:Vpc", Name: fmt.Sprint(i), Action: "update"})
+		s.Outcome.Report = append(s.Outcome.Report, tenant.Difference{Type: "aws:ec2/vpc:Vpc", Name: strconv.Itoa(i), Action: "update"})
 	}
 
 	settled, err := w.Settle(t.Context(), acme, token, s)
@@ -567,6 +567,7 @@ func testRelease(t *testing.T, open registrytest.Open, clean bool, want int64) {
 
 	rec = w.get(t)
 	requireFree(t, rec)
+	require.NotNil(t, rec.Progress, "an operation began whose outcome nobody recorded")
 	require.True(t, rec.NeedsWork())
 	require.Equal(t, want, rec.CleanFence)
 	require.Equal(t, int64(1), rec.Fence)
@@ -632,7 +633,7 @@ func testHold(t *testing.T, open registrytest.Open) {
 	require.ErrorIs(t, w.ClearHold(t.Context(), acme), registry.ErrNotFound)
 	require.False(t, w.get(t).Exists(), "a hold makes no row")
 
-	w.accept(t, created(1))
+	w.accept(t, created())
 	require.NoError(t, w.SetHold(t.Context(), acme, "migration"))
 	require.Equal(t, "migration", w.get(t).Hold)
 
@@ -658,7 +659,7 @@ func testFleet(t *testing.T, open registrytest.Open) {
 
 	fleet, err = w.Fleet(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, registry.Fleet{Paused: true, Reason: "incident 7", At: start}, fleet)
+	require.Equal(t, registry.Fleet{Paused: true, Reason: "incident 7", At: start()}, fleet)
 
 	require.NoError(t, w.Unpause(t.Context()))
 
@@ -679,10 +680,12 @@ func testList(t *testing.T, open registrytest.Open) {
 
 	require.NoError(t, w.Pause(t.Context(), "the fleet's row is no tenant"))
 
-	var want []string
+	const tenants = 7
 
-	for i := range 7 {
-		e := created(1)
+	want := make([]string, 0, tenants)
+
+	for i := range tenants {
+		e := created()
 		e.Tenant = tenant.ID("t" + strconv.Itoa(i))
 		w.accept(t, e)
 
@@ -735,7 +738,7 @@ func testNewerLayout(t *testing.T, open registrytest.Open) {
 	t.Helper()
 
 	w := newWorld(t, open)
-	w.accept(t, created(1))
+	w.accept(t, created())
 	w.put(t, acme, "layout_version", &types.AttributeValueMemberN{Value: "2"})
 
 	_, err := w.Get(t.Context(), acme)

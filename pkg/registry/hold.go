@@ -53,7 +53,7 @@ func (r *Registry) Begin(ctx context.Context, id tenant.ID, token Token, stack t
 	}
 
 	return r.underLease(ctx, id, update{expression: beginExpression, condition: heldCondition, values: item{
-		":stack": value, ":now": number(r.now().UnixMilli()), ":me": text(token.Owner), ":fence": number(token.Fence),
+		":stack": value, nowValue: number(r.now().UnixMilli()), ":me": text(token.Owner), ":fence": number(token.Fence),
 	}})
 }
 
@@ -115,7 +115,7 @@ func (r *Registry) ReleaseSeen(ctx context.Context, id tenant.ID, token Token, s
 
 func (r *Registry) release(token Token, clean bool) update {
 	u := update{expression: releaseExpression, condition: heldCondition, values: item{
-		":now": number(r.now().UnixMilli()), ":me": text(token.Owner), ":fence": number(token.Fence),
+		nowValue: number(r.now().UnixMilli()), ":me": text(token.Owner), ":fence": number(token.Fence),
 	}}
 	if clean {
 		u.expression = releaseCleanExpression
@@ -154,7 +154,7 @@ func (r *Registry) SetHold(ctx context.Context, id tenant.ID, reason string) err
 	}
 
 	return r.onRow(ctx, id, update{expression: holdExpression, condition: existsCondition, values: item{
-		":reason": text(reason), ":now": number(r.now().UnixMilli()),
+		":reason": text(reason), nowValue: number(r.now().UnixMilli()),
 	}})
 }
 
@@ -162,7 +162,7 @@ func (r *Registry) SetHold(ctx context.Context, id tenant.ID, reason string) err
 // nobody looks at it before the next event.
 func (r *Registry) ClearHold(ctx context.Context, id tenant.ID) error {
 	return r.onRow(ctx, id, update{expression: unholdExpression, condition: existsCondition, values: item{
-		":now": number(r.now().UnixMilli()),
+		nowValue: number(r.now().UnixMilli()),
 	}})
 }
 
@@ -206,7 +206,7 @@ func (r *Registry) Pause(ctx context.Context, reason string) error {
 	}
 
 	_, err := r.write(ctx, fleetKey, update{expression: pauseExpression, values: item{
-		":reason": text(reason), ":now": number(r.now().UnixMilli()),
+		":reason": text(reason), nowValue: number(r.now().UnixMilli()),
 	}})
 
 	return err

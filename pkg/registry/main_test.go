@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { os.Exit(emulatortest.Main(m)) }
 const acme tenant.ID = "acme"
 
 // start is a whole millisecond: rows keep no more.
-var start = time.Date(2026, 3, 1, 12, 0, 0, 123e6, time.UTC)
+func start() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 123e6, time.UTC) }
 
 // world is a registry on a table of its own.
 type world struct {
@@ -36,7 +36,7 @@ type world struct {
 func newWorld(t *testing.T, open registrytest.Open) *world {
 	t.Helper()
 
-	w := &world{now: start}
+	w := &world{now: start()}
 	w.api, w.table = open(t)
 	w.Registry = registry.New(w.api, registry.Config{Table: w.table}, func() time.Time { return w.now })
 	w.leases = lease.New(w.api, w.table, lease.Config{Duration: time.Minute, Margin: 10 * time.Second})
@@ -46,9 +46,9 @@ func newWorld(t *testing.T, open registrytest.Open) *world {
 
 func version(n int) tenant.Version { return tenant.Version{N: int64(n), Tie: "tie"} }
 
-func created(n int) tenant.Event {
+func created() tenant.Event {
 	return tenant.Event{
-		ID: "e" + strconv.Itoa(n), Type: tenant.EventCreated, Tenant: acme, Version: version(n), Tier: "silo", Region: "eu-west-1",
+		ID: "e1", Type: tenant.EventCreated, Tenant: acme, Version: version(1), Tier: "silo", Region: "eu-west-1",
 		Parameters: tenant.Parameters{"size": json.RawMessage(`"small"`)},
 	}
 }
@@ -94,14 +94,16 @@ func working(t *testing.T, open registrytest.Open) (*world, registry.Token) {
 	t.Helper()
 
 	w := newWorld(t, open)
-	w.accept(t, created(1))
+	w.accept(t, created())
 
-	return w, w.acquire(t)
+	token := w.acquire(t)
+
+	return w, token
 }
 
 func operation(id string) tenant.Outcome {
 	return tenant.Outcome{
-		OperationID: id, Steps: []string{"up"}, Fence: 1, Sequence: 1, StartedAt: start, Duration: 3 * time.Second,
+		OperationID: id, Steps: []string{"up"}, Fence: 1, Sequence: 1, StartedAt: start(), Duration: 3 * time.Second,
 		Changes: map[string]int{"create": 2}, Resources: 2,
 	}
 }
@@ -109,7 +111,7 @@ func operation(id string) tenant.Outcome {
 func success(target int64, id string) registry.Settlement {
 	return registry.Settlement{
 		Target:  target,
-		Applied: &tenant.Applied{Spec: tenant.Spec{Phase: tenant.PhaseActive, Tier: "silo"}, Generation: 1, At: start},
+		Applied: &tenant.Applied{Spec: tenant.Spec{Phase: tenant.PhaseActive, Tier: "silo"}, Generation: 1, At: start()},
 		Outputs: map[string]json.RawMessage{"endpoint": json.RawMessage(`"https://acme.example/?a=1&b=<2>"`)},
 		Stack:   tenant.Stack{Project: "lessor", Name: "acme", Shard: "bucket-1", Created: true},
 		Outcome: operation(id),
@@ -121,7 +123,7 @@ func failure(target int64, id string) registry.Settlement {
 	s := success(target, id)
 	s.Applied, s.Outputs = nil, nil
 	s.Attempts = 3
-	s.NotBefore = start.Add(time.Minute)
+	s.NotBefore = start().Add(time.Minute)
 	s.Outcome.Failure = &tenant.Failure{Kind: tenant.KindTransient, Message: "no luck"}
 
 	return s
@@ -138,5 +140,4 @@ func gaveUp(target int64, id string) registry.Settlement {
 func requireFree(t *testing.T, rec tenant.Record) {
 	t.Helper()
 	require.Equal(t, tenant.Lease{}, rec.Lease)
-	require.Nil(t, rec.Progress)
 }

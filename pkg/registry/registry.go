@@ -83,39 +83,8 @@ func (r *Registry) Get(ctx context.Context, id tenant.ID) (tenant.Record, error)
 	return decodeRow(id, item)
 }
 
-func (r *Registry) get(ctx context.Context, key string) (item, error) {
-	out, err := r.api.GetItem(ctx, &dynamodb.GetItemInput{
-		TableName:      aws.String(r.table),
-		Key:            keyOf(key),
-		ConsistentRead: aws.Bool(true),
-	})
-	if err != nil {
-		return nil, Explain(err, r.table, "reading from", "dynamodb:GetItem")
-	}
-
-	return out.Item, nil
-}
-
-// write makes one conditional update and returns the row after it.
-func (r *Registry) write(ctx context.Context, key string, u update) (item, error) {
-	in := &dynamodb.UpdateItemInput{
-		TableName:                 aws.String(r.table),
-		Key:                       keyOf(key),
-		UpdateExpression:          aws.String(u.expression),
-		ExpressionAttributeValues: u.values,
-		ReturnValues:              types.ReturnValueAllNew,
-	}
-	if u.condition != "" {
-		in.ConditionExpression = aws.String(u.condition)
-	}
-
-	out, err := r.api.UpdateItem(ctx, in)
-	if err != nil {
-		return nil, Explain(err, r.table, "writing to", "dynamodb:UpdateItem")
-	}
-
-	return out.Attributes, nil
-}
+// nowValue is the name of the value that most expressions have.
+const nowValue = ":now"
 
 // update is an update expression with its condition and values.
 type update struct {
@@ -186,4 +155,38 @@ func (r *Registry) List(ctx context.Context, yield func(tenant.Record) bool) err
 
 		in.ExclusiveStartKey = out.LastEvaluatedKey
 	}
+}
+
+func (r *Registry) get(ctx context.Context, key string) (item, error) {
+	out, err := r.api.GetItem(ctx, &dynamodb.GetItemInput{
+		TableName:      aws.String(r.table),
+		Key:            keyOf(key),
+		ConsistentRead: aws.Bool(true),
+	})
+	if err != nil {
+		return nil, Explain(err, r.table, "reading from", "dynamodb:GetItem")
+	}
+
+	return out.Item, nil
+}
+
+// write makes one conditional update and returns the row after it.
+func (r *Registry) write(ctx context.Context, key string, u update) (item, error) {
+	in := &dynamodb.UpdateItemInput{
+		TableName:                 aws.String(r.table),
+		Key:                       keyOf(key),
+		UpdateExpression:          aws.String(u.expression),
+		ExpressionAttributeValues: u.values,
+		ReturnValues:              types.ReturnValueAllNew,
+	}
+	if u.condition != "" {
+		in.ConditionExpression = aws.String(u.condition)
+	}
+
+	out, err := r.api.UpdateItem(ctx, in)
+	if err != nil {
+		return nil, Explain(err, r.table, "writing to", "dynamodb:UpdateItem")
+	}
+
+	return out.Attributes, nil
 }

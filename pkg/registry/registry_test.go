@@ -47,10 +47,10 @@ func TestAnEventThatChangesNothingCostsOneRead(t *testing.T) {
 	t.Parallel()
 
 	w, table := fakeWorld(t)
-	w.accept(t, created(1))
+	w.accept(t, created())
 
 	reads, writes := table.Calls("GetItem"), table.Calls("UpdateItem")
-	_, changed, err := w.Accept(t.Context(), created(1))
+	_, changed, err := w.Accept(t.Context(), created())
 	require.NoError(t, err)
 	require.False(t, changed)
 	require.Equal(t, reads+1, table.Calls("GetItem"))
@@ -61,13 +61,13 @@ func TestAConflictIsFoldedAgain(t *testing.T) {
 	t.Parallel()
 
 	w, table := fakeWorld(t)
-	w.accept(t, created(1))
+	w.accept(t, created())
 
 	others := 0
 
 	var overtake func(string) error
 
-	overtake = func(operation string) error {
+	overtake = func(operation string) error { //nolint:unparam // the form of a hook
 		// Somebody else is faster, three times.
 		if operation == "UpdateItem" && others < 3 {
 			others++
@@ -111,7 +111,7 @@ func TestRepeatedWrites(t *testing.T) {
 			t.Parallel()
 
 			w, table := fakeWorld(t)
-			w.accept(t, created(1))
+			w.accept(t, created())
 			token := w.acquire(t)
 
 			table.Intercept(nil, func(operation string) error {
@@ -171,7 +171,7 @@ func TestAnAttributeOfTheWrongTypeIsNamed(t *testing.T) {
 		"hold_reason": &types.AttributeValueMemberBOOL{Value: true},
 	} {
 		w, _ := fakeWorld(t)
-		w.accept(t, created(1))
+		w.accept(t, created())
 		w.put(t, acme, name, value)
 
 		_, err := w.Get(t.Context(), acme)
@@ -184,7 +184,7 @@ func TestWhatAFailureSaysIsBounded(t *testing.T) {
 	t.Parallel()
 
 	w, _ := fakeWorld(t)
-	w.accept(t, created(1))
+	w.accept(t, created())
 
 	s := gaveUp(1, "op-1")
 	s.Outcome.Failure.Message = strings.Repeat("ü", 1<<20)
@@ -210,7 +210,7 @@ func TestBlueprintsComeBackWhole(t *testing.T) {
 		"none":                   {},
 		"tier only":              {blueprint: tenant.Parameters{"a": one}},
 		"tenant only":            {spec: tenant.Parameters{"a": one}, blueprint: tenant.Parameters{"a": one}},
-		"both":                   {spec: tenant.Parameters{"a": one, "b": two}, blueprint: tenant.Parameters{"a": one, "b": two, "c": three}},
+		"both":                   {spec: tenant.Parameters{"a": one}, blueprint: tenant.Parameters{"a": one, "b": two, "c": three}},
 		"blueprint differs":      {spec: tenant.Parameters{"a": one}, blueprint: tenant.Parameters{"a": two, "b": one}},
 		"blueprint leaves out":   {spec: tenant.Parameters{"a": one, "b": two}, blueprint: tenant.Parameters{"a": one}},
 		"blueprint has nothing":  {spec: tenant.Parameters{"a": one}},
@@ -220,7 +220,7 @@ func TestBlueprintsComeBackWhole(t *testing.T) {
 			t.Parallel()
 
 			w, _ := fakeWorld(t)
-			w.accept(t, created(1))
+			w.accept(t, created())
 
 			s := success(1, "op-1")
 			s.Applied.Spec.Parameters = parameters.spec

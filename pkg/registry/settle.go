@@ -127,7 +127,7 @@ func (r *Registry) settlement(token Token, s Settlement, release bool) (update, 
 
 	u := update{condition: heldCondition, values: item{
 		":me": text(token.Owner), ":fence": number(token.Fence),
-		":outcome": outcome, ":stack": stack, ":now": number(r.now().UnixMilli()),
+		":outcome": outcome, ":stack": stack, nowValue: number(r.now().UnixMilli()),
 	}}
 	set, remove := retryCommon, removeProgress
 

@@ -106,10 +106,11 @@ func start(ctx context.Context, o Options) (*Emulator, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening its log: %w", err)
 	}
-	defer log.Close() //nolint:errcheck // the process has a descriptor of its own
+	defer log.Close() // the process has a descriptor of its own
 
 	// Not CommandContext: the process outlives the start, and Stop ends it.
 	cmd := exec.Command(o.Binary, "serve", "--host", host, "--port", strconv.Itoa(port)) //nolint:gosec,noctx // our own binary
+
 	cmd.Env = append(os.Environ(), "KUMO_LOG_LEVEL=error", "KUMO_DATA_DIR=", "KUMO_INIT_DIR=")
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = dieWithParent()
@@ -135,6 +136,7 @@ func (e *Emulator) run(cmd *exec.Cmd) error {
 
 	go func() {
 		runtime.LockOSThread()
+
 		defer runtime.UnlockOSThread()
 		defer close(e.exited)
 
@@ -198,7 +200,7 @@ func (e *Emulator) healthy(ctx context.Context, client *http.Client) bool {
 	if err != nil {
 		return false
 	}
-	defer resp.Body.Close() //nolint:errcheck // nothing was written
+	defer resp.Body.Close()
 
 	return resp.StatusCode == http.StatusOK
 }
@@ -210,7 +212,7 @@ func freePort(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("finding a free port: %w", err)
 	}
-	defer l.Close() //nolint:errcheck // only its number was wanted
+	defer l.Close()
 
 	addr, ok := l.Addr().(*net.TCPAddr)
 	if !ok {
@@ -221,7 +223,7 @@ func freePort(ctx context.Context) (int, error) {
 }
 
 func tail(path string) string {
-	text, err := os.ReadFile(path) //nolint:gosec // the log that we made
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return err.Error()
 	}

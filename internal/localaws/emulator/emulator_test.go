@@ -24,7 +24,10 @@ func TestStartAnswersAndStopEnds(t *testing.T) {
 	require.NoError(t, err)
 
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	resp, err := client.Get(e.URL() + "/health")
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, e.URL()+"/health", http.NoBody)
+	require.NoError(t, err)
+
+	resp, err := client.Do(req)
 	require.NoError(t, err)
 	require.NoError(t, resp.Body.Close())
 	require.Equal(t, http.StatusOK, resp.StatusCode)
@@ -51,7 +54,7 @@ func TestStartShowsTheLogOfAProcessThatExits(t *testing.T) {
 	t.Parallel()
 
 	binary := filepath.Join(t.TempDir(), "broken")
-	require.NoError(t, os.WriteFile(binary, []byte("#!/bin/sh\necho no luck today >&2\nexit 3\n"), 0o700)) //nolint:gosec // must run
+	require.NoError(t, os.WriteFile(binary, []byte("#!/bin/sh\necho no luck today >&2\nexit 3\n"), 0o700))
 
 	_, err := emulator.Start(t.Context(), emulator.Options{Binary: binary, Dir: t.TempDir()})
 	require.ErrorContains(t, err, "no luck today")

@@ -115,42 +115,12 @@ func (f *Fake) Bodies(url string) []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 
-	var bodies []string
+	bodies := make([]string, 0, len(f.queues[url].messages))
 	for _, m := range f.queues[url].messages {
 		bodies = append(bodies, m.body)
 	}
 
 	return bodies
-}
-
-// enter locks the fake and finds the queue. The caller unlocks.
-func (f *Fake) enter(operation string, url *string) (*queue, error) {
-	f.mu.Lock()
-	hook := f.intercept
-	f.mu.Unlock()
-
-	if hook != nil {
-		if err := hook(operation); err != nil {
-			return nil, err
-		}
-	}
-
-	f.mu.Lock()
-
-	q, ok := f.queues[aws.ToString(url)]
-	if !ok {
-		f.mu.Unlock()
-
-		return nil, &types.QueueDoesNotExist{Message: aws.String("The specified queue does not exist.")}
-	}
-
-	return q, nil
-}
-
-// notify wakes the long polls. The lock is held.
-func (f *Fake) notify() {
-	close(f.changed)
-	f.changed = make(chan struct{})
 }
 
 // SendMessage puts a message on a queue.
@@ -175,6 +145,7 @@ func (f *Fake) SendMessage(_ context.Context, in *sqs.SendMessageInput, _ ...fun
 
 	m := &message{id: rand.Text(), body: body, attributes: in.MessageAttributes, sentAt: now, visibleAt: now.Add(delay)}
 	q.messages = append(q.messages, m)
+
 	f.notify()
 
 	sum := md5.Sum([]byte(body)) //nolint:gosec // SQS's own checksum
@@ -262,6 +233,7 @@ func (f *Fake) ChangeMessageVisibility(
 	}
 
 	q.messages[i].visibleAt = visibleAt
+
 	f.notify()
 
 	return &sqs.ChangeMessageVisibilityOutput{}, nil
@@ -296,6 +268,36 @@ func (f *Fake) GetQueueAttributes(
 	}
 
 	return &sqs.GetQueueAttributesOutput{Attributes: attributes}, nil
+}
+
+// enter locks the fake and finds the queue. The caller unlocks.
+func (f *Fake) enter(operation string, url *string) (*queue, error) {
+	f.mu.Lock()
+	hook := f.intercept
+	f.mu.Unlock()
+
+	if hook != nil {
+		if err := hook(operation); err != nil {
+			return nil, err
+		}
+	}
+
+	f.mu.Lock()
+
+	q, ok := f.queues[aws.ToString(url)]
+	if !ok {
+		f.mu.Unlock()
+
+		return nil, &types.QueueDoesNotExist{Message: aws.String("The specified queue does not exist.")}
+	}
+
+	return q, nil
+}
+
+// notify wakes the long polls. The lock is held.
+func (f *Fake) notify() {
+	close(f.changed)
+	f.changed = make(chan struct{})
 }
 
 func invalid(text string) error { return apiError("InvalidParameterValue", text) }

@@ -8,10 +8,21 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 //go:embed reserved.txt
-var reservedWords string
+var reservedText string
+
+// reservedWords are all of DynamoDB's.
+var reservedWords = sync.OnceValue(func() map[string]bool { //nolint:gochecknoglobals // a compiled table
+	words := map[string]bool{}
+	for word := range strings.FieldsSeq(reservedText) {
+		words[word] = true
+	}
+
+	return words
+})
 
 // The part of DynamoDB's expression language that means the same on AWS and on
 // the emulators. Everything else is refused, also what AWS would accept: an
@@ -57,7 +68,7 @@ func Lex(expression string) ([]string, error) {
 }
 
 func reserved(name string) bool {
-	return slices.Contains(strings.Fields(reservedWords), strings.ToUpper(name))
+	return reservedWords()[strings.ToUpper(name)]
 }
 
 // write is the one way to space tokens.
@@ -150,7 +161,7 @@ type parser struct {
 	err    error
 }
 
-func (p *parser) fail(format string, args ...any) {
+func (p *parser) failf(format string, args ...any) {
 	if p.err == nil {
 		p.err = invalidf(format, args...)
 	}
@@ -160,13 +171,13 @@ func (p *parser) fail(format string, args ...any) {
 
 func (p *parser) finish(expression string) {
 	if len(p.tokens) > 0 {
-		p.fail("%q: %v is left over", expression, p.tokens)
+		p.failf("%q: %v is left over", expression, p.tokens)
 	}
 }
 
 func (p *parser) take() string {
 	if len(p.tokens) == 0 {
-		p.fail("it ends too early")
+		p.failf("it ends too early")
 
 		return ""
 	}
@@ -189,14 +200,14 @@ func (p *parser) accept(token string) bool {
 
 func (p *parser) expect(token string) {
 	if got := p.take(); got != token && p.err == nil {
-		p.fail("%q where %q should be", got, token)
+		p.failf("%q where %q should be", got, token)
 	}
 }
 
 func (p *parser) name() string {
 	token := p.take()
 	if p.err == nil && !namePattern.MatchString(token) {
-		p.fail("%q is not the name of an attribute", token)
+		p.failf("%q is not the name of an attribute", token)
 	}
 
 	return token
@@ -205,7 +216,7 @@ func (p *parser) name() string {
 func (p *parser) value() string {
 	token := p.take()
 	if p.err == nil && !strings.HasPrefix(token, ":") {
-		p.fail("%q is not a value", token)
+		p.failf("%q is not a value", token)
 	}
 
 	p.used[token] = true
@@ -222,7 +233,7 @@ func (p *parser) update() compiled {
 	target := func() string {
 		name := p.name()
 		if named[name] {
-			p.fail("%s is written twice", name)
+			p.failf("%s is written twice", name)
 		}
 
 		named[name] = true
@@ -233,7 +244,9 @@ func (p *parser) update() compiled {
 	if p.accept("SET") {
 		for more := true; more; more = p.accept(",") {
 			name := target()
+
 			p.expect("=")
+
 			c.set[name] = p.value()
 		}
 	}
@@ -245,7 +258,7 @@ func (p *parser) update() compiled {
 	}
 
 	if len(named) == 0 {
-		p.fail("it writes nothing")
+		p.failf("it writes nothing")
 	}
 
 	return c
@@ -295,7 +308,7 @@ func (p *parser) primary() func(lookup) bool {
 
 	name, operator, value := p.name(), p.take(), p.value()
 	if p.err == nil && !operatorPattern.MatchString(operator) {
-		p.fail("%q is not a comparison", operator)
+		p.failf("%q is not a comparison", operator)
 	}
 
 	return func(l lookup) bool {

@@ -157,6 +157,43 @@ func (t *Table) UpdateItem(
 	return call(ctx, t, "UpdateItem", in.TableName, func() (*dynamodb.UpdateItemOutput, error) { return t.update(in) })
 }
 
+func refusal(in *dynamodb.UpdateItemInput, old item) error {
+	err := &types.ConditionalCheckFailedException{Message: aws.String("The conditional request failed")}
+	if in.ReturnValuesOnConditionCheckFailure == types.ReturnValuesOnConditionCheckFailureAllOld {
+		err.Item = maps.Clone(old)
+	}
+
+	return err
+}
+
+// Scan returns one page of items, in the order of their keys.
+func (t *Table) Scan(ctx context.Context, in *dynamodb.ScanInput, _ ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
+	return call(ctx, t, "Scan", in.TableName, func() (*dynamodb.ScanOutput, error) {
+		start, _ := keyOf(in.ExclusiveStartKey)
+		out := &dynamodb.ScanOutput{}
+
+		for _, key := range slices.Sorted(maps.Keys(t.items)) {
+			if key <= start {
+				continue
+			}
+
+			if len(out.Items) == t.pageSize {
+				break
+			}
+
+			out.Items = append(out.Items, maps.Clone(t.items[key]))
+			out.LastEvaluatedKey = item{keyName: t.items[key][keyName]}
+		}
+
+		// As on AWS a full page is followed by another, which may be empty.
+		if len(out.Items) < t.pageSize {
+			out.LastEvaluatedKey = nil
+		}
+
+		return out, nil
+	})
+}
+
 func (t *Table) update(in *dynamodb.UpdateItemInput) (*dynamodb.UpdateItemOutput, error) {
 	key, ok := keyOf(in.Key)
 	if !ok || len(in.Key) != 1 {
@@ -210,43 +247,6 @@ func (t *Table) update(in *dynamodb.UpdateItemInput) (*dynamodb.UpdateItemOutput
 	}
 
 	return out, nil
-}
-
-func refusal(in *dynamodb.UpdateItemInput, old item) error {
-	err := &types.ConditionalCheckFailedException{Message: aws.String("The conditional request failed")}
-	if in.ReturnValuesOnConditionCheckFailure == types.ReturnValuesOnConditionCheckFailureAllOld {
-		err.Item = maps.Clone(old)
-	}
-
-	return err
-}
-
-// Scan returns one page of items, in the order of their keys.
-func (t *Table) Scan(ctx context.Context, in *dynamodb.ScanInput, _ ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
-	return call(ctx, t, "Scan", in.TableName, func() (*dynamodb.ScanOutput, error) {
-		start, _ := keyOf(in.ExclusiveStartKey)
-		out := &dynamodb.ScanOutput{}
-
-		for _, key := range slices.Sorted(maps.Keys(t.items)) {
-			if key <= start {
-				continue
-			}
-
-			if len(out.Items) == t.pageSize {
-				break
-			}
-
-			out.Items = append(out.Items, maps.Clone(t.items[key]))
-			out.LastEvaluatedKey = item{keyName: t.items[key][keyName]}
-		}
-
-		// As on AWS a full page is followed by another, which may be empty.
-		if len(out.Items) < t.pageSize {
-			out.LastEvaluatedKey = nil
-		}
-
-		return out, nil
-	})
 }
 
 func keyOf(values item) (string, bool) {
