@@ -46,9 +46,9 @@ func (c *cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	region := strings.Split(r.Header.Get("Authorization"), "/")
 
 	var in struct {
-		QueueURL    string `json:"QueueUrl"`    //nolint:tagliatelle // as AWS does
-		TableName   string `json:"TableName"`   //nolint:tagliatelle // as AWS does
-		MessageBody string `json:"MessageBody"` //nolint:tagliatelle // as AWS does
+		QueueURL    string `json:"QueueUrl"`
+		TableName   string `json:"TableName"`
+		MessageBody string `json:"MessageBody"`
 	}
 
 	content, _ := io.ReadAll(r.Body)

@@ -106,6 +106,7 @@ func TestKeepEndsWhenSomebodyTookOver(t *testing.T) {
 		w.acquire(t, w.leases())
 
 		began := time.Now()
+
 		<-ctx.Done()
 		require.ErrorIs(t, context.Cause(ctx), lease.ErrLost)
 		require.LessOrEqual(t, time.Since(began), 22*time.Second)

@@ -51,6 +51,7 @@ func TestContract(t *testing.T) {
 			t.Parallel()
 
 			client := sqs.NewFromConfig(backend.Config)
+
 			contract(t, func(t *testing.T, test func(*testing.T, harness)) {
 				t.Helper()
 				test(t, harness{api: client, create: func(t *testing.T, maxReceives int) (string, string) {
@@ -266,6 +267,7 @@ func testDelay(t *testing.T, h harness) {
 
 	m := receiveOne(t, q)
 	began := time.Now()
+
 	require.NoError(t, q.Delay(t.Context(), m, 2500*time.Millisecond))
 	requireEmpty(t, q)
 
@@ -280,9 +282,11 @@ func testExtend(t *testing.T, h harness) {
 	send(t, q, "x")
 
 	m := receiveOne(t, q)
+
 	time.Sleep(time.Second)
 
 	extended := time.Now()
+
 	require.NoError(t, q.Extend(t.Context(), m))
 
 	receiveOne(t, q)

@@ -37,6 +37,7 @@ func TestReceiveAsksForWhatItReads(t *testing.T) {
 		fake, q := open(queue.Config{VisibilityTimeout: 90 * time.Second, PollWait: 20 * time.Second})
 
 		began := time.Now()
+
 		requireEmpty(t, q)
 		require.Equal(t, 20*time.Second, time.Since(began))
 
@@ -78,6 +79,7 @@ func TestHeartbeatHoldsForElevenHours(t *testing.T) {
 		send(t, q, "x")
 
 		beat := q.Keep(t.Context(), receiveOne(t, q), func(err error) { t.Errorf("lost: %v", err) })
+
 		time.Sleep(11 * time.Hour)
 		requireEmpty(t, q)
 		beat.Stop()
@@ -113,6 +115,7 @@ func TestDelayIsCutToTwelveHours(t *testing.T) {
 		send(t, q, "x")
 
 		m := receiveOne(t, q)
+
 		time.Sleep(11 * time.Hour)
 		require.NoError(t, q.Delay(t.Context(), m, 5*time.Hour))
 		time.Sleep(time.Hour)
@@ -173,9 +176,11 @@ func TestHeartbeatSurvivesAnOutageShorterThanTheTimeout(t *testing.T) {
 		send(t, q, "x")
 
 		m := receiveOne(t, q)
+
 		fail(fake, "ChangeMessageVisibility", errors.New("connection reset"))
 
 		beat := q.Keep(t.Context(), m, func(err error) { t.Errorf("lost: %v", err) })
+
 		time.Sleep(50 * time.Second)
 		fake.Intercept(nil)
 		time.Sleep(10 * time.Minute)
@@ -191,6 +196,7 @@ func TestHeartbeatGivesUpAfterTheTimeout(t *testing.T) {
 		send(t, q, "x")
 
 		m := receiveOne(t, q)
+
 		fail(fake, "ChangeMessageVisibility", errors.New("connection reset"))
 
 		lost := make(chan error, 1)
@@ -211,6 +217,7 @@ func TestStopWaitsForATickUnderWay(t *testing.T) {
 		send(t, q, "x")
 
 		m := receiveOne(t, q)
+
 		fake.Intercept(func(operation string) error {
 			if operation == "ChangeMessageVisibility" {
 				time.Sleep(5 * time.Second)
@@ -220,9 +227,11 @@ func TestStopWaitsForATickUnderWay(t *testing.T) {
 		})
 
 		beat := q.Keep(t.Context(), m, func(err error) { t.Errorf("lost: %v", err) })
+
 		time.Sleep(21 * time.Second)
 
 		began := time.Now()
+
 		beat.Stop()
 		require.Equal(t, 4*time.Second, time.Since(began))
 
@@ -239,6 +248,7 @@ func TestHeartbeatEndsWithItsContext(t *testing.T) {
 
 		ctx, cancel := context.WithCancel(t.Context())
 		beat := q.Keep(ctx, receiveOne(t, q), func(err error) { t.Errorf("lost: %v", err) })
+
 		time.Sleep(5 * time.Minute)
 		cancel()
 		synctest.Wait()
@@ -273,6 +283,7 @@ func TestDeadLetterNeverLosesAMessage(t *testing.T) {
 				send(t, q, "x")
 
 				m := receiveOne(t, q)
+
 				fail(fake, operation, denied())
 				require.ErrorContains(t, q.DeadLetter(t.Context(), m, "code", "reason"), want)
 				fake.Intercept(nil)

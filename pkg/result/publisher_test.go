@@ -2,7 +2,7 @@ package result_test
 
 import (
 	"context"
-	"crypto/md5" //nolint:gosec // The checksum of SQS.
+	"crypto/md5"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -254,7 +254,7 @@ func TestNewSpeaksToTheRegionOfTheTarget(t *testing.T) {
 	body, err := result.Encode(settled())
 	require.NoError(t, err)
 
-	sent := fmt.Sprintf(`{"MessageId":"1","MD5OfMessageBody":"%x"}`, md5.Sum(body)) //nolint:gosec // As SQS does.
+	sent := fmt.Sprintf(`{"MessageId":"1","MD5OfMessageBody":"%x"}`, md5.Sum(body))
 
 	tests := map[string]struct {
 		target, scope string
