@@ -266,6 +266,7 @@ func testDelay(t *testing.T, h harness) {
 	send(t, q, "x")
 
 	m := receiveOne(t, q)
+
 	began := time.Now()
 
 	require.NoError(t, q.Delay(t.Context(), m, 2500*time.Millisecond))

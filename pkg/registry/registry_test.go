@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -231,5 +233,52 @@ func TestBlueprintsComeBackWhole(t *testing.T) {
 			require.Equal(t, s.Applied, settled.Record.Applied)
 			require.Equal(t, s.Applied, w.get(t).Applied)
 		})
+	}
+}
+
+// The layout is a contract with whoever reads the table.
+func TestEveryAttributeIsDocumented(t *testing.T) {
+	t.Parallel()
+
+	contract, err := os.ReadFile(filepath.Join("..", "..", "docs", "contract.md"))
+	require.NoError(t, err)
+
+	_, section, found := strings.Cut(string(contract), "## The tenant row")
+	require.True(t, found)
+
+	w, table := fakeWorld(t)
+	w.accept(t, created())
+
+	attributes := map[string]bool{}
+	collect := func() {
+		for _, key := range []string{"tenant#" + string(acme), "fleet"} {
+			for name := range table.Item(key) {
+				attributes[name] = true
+			}
+		}
+	}
+
+	token := w.acquire(t)
+	require.NoError(t, w.Progress(t.Context(), acme, token, tenant.Progress{OperationID: "op-1"}))
+	require.NoError(t, w.SetHold(t.Context(), acme, "why"))
+	require.NoError(t, w.Pause(t.Context(), "why"))
+	collect()
+
+	_, err = w.Settle(t.Context(), acme, token, success(1, "op-1"))
+	require.NoError(t, err)
+	collect()
+
+	w.accept(t, updated(2, `1`))
+
+	_, err = w.Settle(t.Context(), acme, w.acquire(t), failure(2, "op-2"))
+	require.NoError(t, err)
+	collect()
+
+	for name := range attributes {
+		require.Contains(t, section, "`"+name+"`")
+	}
+
+	for _, name := range []string{"applied", "not_before", "lease_message", "paused_at", "result_pending", "hold_reason"} {
+		require.True(t, attributes[name], "%s was not written", name)
 	}
 }

@@ -44,25 +44,26 @@ func Run(t *testing.T, suite func(t *testing.T, open Open)) {
 			t.Parallel()
 
 			client := dynamodb.NewFromConfig(backend.Config)
-			api := API(client)
-
-			if backend.Name != "emulator" {
-				api = &serial{api: client}
-			}
 
 			suite(t, func(t *testing.T) (API, string) {
 				t.Helper()
 
-				return api, createTable(t, client)
+				name := createTable(t, client)
+				if backend.Name == "emulator" {
+					return client, name
+				}
+
+				return &serial{api: client}, name
 			})
 		})
 	}
 }
 
-// serial makes one call at a time. Moto server answers in many threads and takes
+// serial makes one call at a time for a table. Moto server answers in many threads and takes
 // no lock between the condition of an update and its write (version 5.2.5), so
 // that of two conditional writes at once both may succeed. Calls of a crowd are
-// still interleaved, each of them whole.
+// still interleaved, each of them whole. The turn that a call waits for does not
+// count against its time limit.
 type serial struct {
 	mu  sync.Mutex
 	api API
@@ -75,7 +76,7 @@ func (s *serial) GetItem(
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	return s.api.GetItem(ctx, in, opts...)
+	return s.api.GetItem(context.WithoutCancel(ctx), in, opts...)
 }
 
 // UpdateItem makes the call when no other is made.
@@ -85,7 +86,7 @@ func (s *serial) UpdateItem(
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	return s.api.UpdateItem(ctx, in, opts...)
+	return s.api.UpdateItem(context.WithoutCancel(ctx), in, opts...)
 }
 
 // Scan makes the call when no other is made.
@@ -93,7 +94,7 @@ func (s *serial) Scan(ctx context.Context, in *dynamodb.ScanInput, opts ...func(
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	return s.api.Scan(ctx, in, opts...)
+	return s.api.Scan(context.WithoutCancel(ctx), in, opts...)
 }
 
 var tables atomic.Int64 //nolint:gochecknoglobals // names are unique to the process
