@@ -92,13 +92,25 @@ func (c *command) Run(
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout.file, stderr.file
 	cmd.SysProcAttr = newGroup()
 
-	code, err = c.execute(ctx, cmd)
+	code, err = c.execute(patient(ctx, args), cmd)
 	out, errOut = stdout.text(), stderr.text()
 	c.last.Store(&exit{code: code, signal: signalOf(cmd), stderr: errOut})
 	copyTo(stdouts, out)
 	copyTo(stderrs, errOut)
 
 	return out, errOut, code, err
+}
+
+// patient keeps an interrupt from commands that end within a second but handle
+// no signal: `stack init` and `stack rm` would die of it and leave their lock
+// (the CLI catches signals only within an update). The end of the lease and the
+// deadline kill them all the same, from outside.
+func patient(ctx context.Context, args []string) context.Context {
+	if len(args) > 0 && args[0] == "stack" {
+		return context.WithoutCancel(ctx)
+	}
+
+	return ctx
 }
 
 // execute starts the process and waits for it.

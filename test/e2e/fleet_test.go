@@ -54,6 +54,7 @@ type fleet struct {
 	results *queue.Queue
 	aws     aws.Config
 	table   string
+	workDir string
 	workers []*workerProcess
 	source  string
 }
@@ -86,11 +87,13 @@ func newFleet(t *testing.T, workers int, extra ...string) *fleet {
 	require.NoError(t, os.WriteFile(catalogPath, []byte(testCatalog), 0o600))
 
 	f := &fleet{
-		t:      t,
-		aws:    cfg,
-		table:  table,
-		source: "test/" + name,
-		rows:   registry.New(dynamodb.NewFromConfig(cfg), registry.Config{Table: table}, time.Now),
+		t:     t,
+		aws:   cfg,
+		table: table,
+
+		workDir: filepath.Join(dir, "work"),
+		source:  "test/" + name,
+		rows:    registry.New(dynamodb.NewFromConfig(cfg), registry.Config{Table: table}, time.Now),
 	}
 	queueConfig := queue.Config{URL: queueURL, DeadLetterURL: deadURL, VisibilityTimeout: time.Minute, PollWait: time.Second}
 	f.queue = queue.New(sqs.NewFromConfig(cfg), queueConfig)
@@ -101,7 +104,7 @@ func newFleet(t *testing.T, workers int, extra ...string) *fleet {
 
 	f.env = append(local.Environ(), "PATH="+os.Getenv("PATH"), "HOME="+os.Getenv("HOME"),
 		"LESSOR_QUEUE_URL="+queueURL, "LESSOR_DEAD_LETTER_QUEUE_URL="+deadURL, "LESSOR_TABLE="+table,
-		"LESSOR_CATALOG="+catalogPath, "LESSOR_WORK_DIR="+filepath.Join(dir, "work"), "LESSOR_POLL_WAIT=1s",
+		"LESSOR_CATALOG="+catalogPath, "LESSOR_WORK_DIR="+f.workDir, "LESSOR_POLL_WAIT=1s",
 		"LESSOR_MEMORY_LIMIT=4Gi", "LESSOR_MAX_SLOTS=4", "LESSOR_BACKOFF_MIN=1s", "LESSOR_LOG_LEVEL=debug",
 		"LESSOR_LEASE_DURATION=15s", "LESSOR_LEASE_MARGIN=3s", "LESSOR_RESULT_TARGET="+resultsURL, workerVariable+"=1")
 	f.env = append(f.env, extra...)
@@ -160,6 +163,18 @@ func (f *fleet) stop(w *workerProcess) {
 	if f.t.Failed() {
 		f.t.Logf("log of worker %d:\n%s", w.cmd.Process.Pid, w.log.tail())
 	}
+}
+
+// programRuns waits until the slow program runs.
+func (f *fleet) programRuns() {
+	f.t.Helper()
+
+	f.await("the program to run", time.Minute, func() bool {
+		marks, err := filepath.Glob(filepath.Join(f.workDir, "w*", "slot-*", "tmp", runningMark))
+		require.NoError(f.t, err)
+
+		return len(marks) > 0
+	})
 }
 
 // event is an event of this test, at a moment of its history.

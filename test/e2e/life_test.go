@@ -77,7 +77,7 @@ func TestDrainFinishesTheOperation(t *testing.T) {
 
 	f := newFleet(t, 1)
 	f.create("leisurely", "slow")
-	f.await("the operation to run", time.Minute, func() bool { return len(started(f.operations("leisurely"))) == 1 })
+	f.programRuns()
 
 	w := f.workers[0]
 	require.NoError(t, w.cmd.Process.Signal(syscall.SIGTERM))
@@ -97,7 +97,7 @@ func TestSecondSignalInterrupts(t *testing.T) {
 
 	f := newFleet(t, 1)
 	f.create("interrupted", "slow")
-	f.await("the operation to run", time.Minute, func() bool { return len(started(f.operations("interrupted"))) == 1 })
+	f.programRuns()
 
 	w := f.workers[0]
 	require.NoError(t, w.cmd.Process.Signal(syscall.SIGTERM))
@@ -125,7 +125,7 @@ func TestKilledWorkerIsTakenOver(t *testing.T) {
 	f := newFleet(t, 1, "LESSOR_VISIBILITY_TIMEOUT="+visibility.String(), "LESSOR_LEASE_DURATION="+lease.String(),
 		"LESSOR_LEASE_MARGIN="+margin.String())
 	f.create("orphan", "slow")
-	f.await("the operation to run", time.Minute, func() bool { return len(started(f.operations("orphan"))) == 1 })
+	f.programRuns()
 
 	victim := f.workers[0]
 	require.NoError(t, victim.cmd.Process.Kill())

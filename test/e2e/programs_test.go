@@ -2,6 +2,9 @@ package e2e_test
 
 import (
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -13,6 +16,10 @@ import (
 
 // secretValue is what must appear nowhere.
 const secretValue = "correct-horse-battery-staple"
+
+// runningMark is a file in the operation's temporary directory by which the slow
+// program tells that it runs: the CLI is in the middle of its update then.
+const runningMark = "running"
 
 // testProgram is a program that misbehaves in the way that its function does.
 type testProgram func(ctx *pulumi.Context, t engine.Topology) (pulumi.Map, error)
@@ -39,6 +46,10 @@ func testPrograms() engine.Programs {
 		}),
 		"slow": testProgram(func(_ *pulumi.Context, t engine.Topology) (pulumi.Map, error) {
 			const pause = 6 * time.Second
+
+			if err := os.WriteFile(filepath.Join(os.TempDir(), runningMark), nil, 0o600); err != nil {
+				return nil, fmt.Errorf("telling the test: %w", err)
+			}
 
 			time.Sleep(pause)
 
