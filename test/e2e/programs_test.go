@@ -47,6 +47,7 @@ func testPrograms() engine.Programs {
 		"slow": testProgram(func(_ *pulumi.Context, t engine.Topology) (pulumi.Map, error) {
 			const pause = 6 * time.Second
 
+			//nolint:gosec // the directory is the operation's own
 			if err := os.WriteFile(filepath.Join(os.TempDir(), runningMark), nil, 0o600); err != nil {
 				return nil, fmt.Errorf("telling the test: %w", err)
 			}
