@@ -186,6 +186,35 @@ func TestEndingAStubbornCLI(t *testing.T) {
 	}
 }
 
+// stack init holds the lock and handles no signal: one that hits it would leave
+// the lock behind.
+func TestAnInterruptWaitsForStackInit(t *testing.T) {
+	t.Parallel()
+
+	f := newFake(t, `case "$*" in
+*"stack init"*) trap 'touch $DIR/hit' INT; touch $DIR/up; sleep 0.3; touch $DIR/ended; exit 0;;
+*) touch $DIR/other;;
+esac`)
+	ctx, cancel := context.WithCancelCause(t.Context())
+
+	go func() {
+		cancel(errors.Join(f.appears("up"), engine.ErrInterrupt))
+	}()
+
+	op := f.operation(plan.StepUp)
+	op.Stack.Created = false
+
+	res := f.Run(ctx, 0, op, engine.Watch{})
+	require.NotNil(t, res.Failure)
+	require.Equal(t, tenant.KindInterrupted, res.Failure.Kind)
+	require.True(t, res.Clean)
+	require.Equal(t, 1, res.Processes, "the up does not begin")
+	require.FileExists(t, filepath.Join(f.dir, "ended"))
+	require.NoFileExists(t, filepath.Join(f.dir, "hit"))
+	require.NoFileExists(t, filepath.Join(f.dir, "other"))
+	f.requireGone(t)
+}
+
 func TestPluginsEndWithTheirOperation(t *testing.T) {
 	t.Parallel()
 
