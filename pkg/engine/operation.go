@@ -25,6 +25,9 @@ type Operation struct {
 	// them where there are any: what is removed by the next up is prepared, and
 	// nothing else.
 	Previous []Topology `json:"previous,omitempty"`
+	// CleanPredecessor reports that the last writer of the state got an answer
+	// to every write, so that none of its writes can still arrive.
+	CleanPredecessor bool `json:"cleanPredecessor,omitempty"`
 	// Resources is how many the state held when that was last known. It only
 	// serves to tell how far a step is that runs no program.
 	Resources int `json:"resources,omitempty"`
@@ -45,6 +48,9 @@ type Result struct {
 	// itself, components and providers. It is -1 if that is not known.
 	Resources int                 `json:"resources"`
 	Report    []tenant.Difference `json:"report,omitempty"`
+	// Repairs and Orphans are as in tenant.Outcome.
+	Repairs []tenant.Repair `json:"repairs,omitempty"`
+	Orphans []string        `json:"orphans,omitempty"`
 	// StackCreated reports that the stack has a checkpoint.
 	StackCreated bool `json:"stackCreated"`
 	// Clean reports that every CLI process ended by itself, so that it

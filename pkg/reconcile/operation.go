@@ -141,6 +141,8 @@ func outcomeOf(op engine.Operation, sequence int64, started time.Time, took time
 		Resources:   res.Resources,
 		Failure:     res.Failure,
 		Report:      res.Report,
+		Repairs:     res.Repairs,
+		Orphans:     res.Orphans,
 	}
 }
 

@@ -151,6 +151,43 @@ type Outcome struct {
 	Failure   *Failure `json:"failure,omitempty"`
 	// Report lists what a preview or a refresh found.
 	Report []Difference `json:"report,omitempty"`
+	// Repairs lists what was mended because an earlier worker died.
+	Repairs []Repair `json:"repairs,omitempty"`
+	// Orphans are the ARNs of resources that carry the tenant's tag and that
+	// its state does not know. They are only looked for after a worker died.
+	Orphans []string `json:"orphans,omitempty"`
+}
+
+// RepairAction names what was mended, for machines.
+type RepairAction string
+
+// The repairs, in the order in which they are made.
+const (
+	// RepairLock removed the lock of a dead operation.
+	RepairLock RepairAction = "lock-removed"
+	// RepairRestored put an older version of the state in place of one that
+	// was missing or could not be read.
+	RepairRestored RepairAction = "restored"
+	// RepairMended took dangling references out of the state.
+	RepairMended RepairAction = "mended"
+	// RepairReopened made a stack anew whose creation was cut short.
+	RepairReopened RepairAction = "reopened"
+	// RepairImported took a resource into the state whose creation was cut
+	// short, RepairCleared forgot one that never came to be.
+	RepairImported RepairAction = "imported"
+	RepairCleared  RepairAction = "cleared"
+)
+
+// RepairActions lists every action, for metrics that start at zero.
+func RepairActions() []RepairAction {
+	return []RepairAction{RepairLock, RepairRestored, RepairMended, RepairReopened, RepairImported, RepairCleared}
+}
+
+// Repair is one thing that was mended.
+type Repair struct {
+	Action RepairAction `json:"action"`
+	// Detail is one line for people.
+	Detail string `json:"detail,omitempty"`
 }
 
 // Difference is one resource that a preview would change or a refresh found
