@@ -28,8 +28,8 @@ const (
 	serviceS3    = "s3"
 )
 
-// proxy is the one endpoint: the simulator under its prefix, and the emulator
-// everywhere else.
+// proxy is the one endpoint: the simulator under its prefix and for what it
+// answers in AWS's words, and the emulator everywhere else.
 type proxy struct {
 	emulator http.Handler
 	cloud    http.Handler
@@ -95,7 +95,7 @@ func withChecksum(res *http.Response) error {
 }
 
 func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if strings.HasPrefix(r.URL.Path, cloudsim.PathPrefix+"/") {
+	if strings.HasPrefix(r.URL.Path, cloudsim.PathPrefix+"/") || strings.HasPrefix(r.Header.Get("X-Amz-Target"), cloudsim.TaggingTarget) {
 		p.cloud.ServeHTTP(w, r)
 
 		return

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lessor-dev/lessor/internal/localaws/cloudsim"
 )
 
 func TestServiceIsReadFromTheSignature(t *testing.T) {
@@ -51,7 +53,18 @@ func TestProxyTellsSimulatorAndEmulatorApart(t *testing.T) {
 		require.Equal(t, status, w.Code, path)
 	}
 
-	require.Equal(t, map[string]int64{"s3": 3}, p.counts())
+	for target, status := range map[string]int{
+		cloudsim.TaggingTarget + "GetResources": http.StatusTeapot,
+		"DynamoDB_20120810.GetItem":             http.StatusAccepted,
+	} {
+		w := httptest.NewRecorder()
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", http.NoBody)
+		r.Header.Set("X-Amz-Target", target)
+		p.ServeHTTP(w, r)
+		require.Equal(t, status, w.Code, target)
+	}
+
+	require.Equal(t, map[string]int64{"s3": 4}, p.counts())
 }
 
 func TestProxyAnswersWhenTheEmulatorIsGone(t *testing.T) {

@@ -34,6 +34,7 @@ const (
 	CodeUnknownType = "UnknownType"
 	CodeNotFound    = "ResourceNotFound"
 	codeBadRequest  = "BadRequest"
+	codeThrottled   = "RequestLimitExceeded"
 )
 
 // IsNotFound reports whether err says that the resource does not exist,

@@ -111,7 +111,7 @@ func (f *Fault) refusal() *Error {
 	case EffectFail:
 		return &Error{Status: http.StatusBadRequest, Code: f.Code, Message: f.Message}
 	case EffectThrottle:
-		return &Error{Status: http.StatusServiceUnavailable, Code: "RequestLimitExceeded", Message: "Request limit exceeded."}
+		return &Error{Status: http.StatusServiceUnavailable, Code: codeThrottled, Message: "Request limit exceeded."}
 	case EffectCrash:
 		return &Error{Status: http.StatusInternalServerError, Code: CodeCrash, Message: "the script ends the provider here"}
 	case EffectDelay, EffectHang, EffectDrop:

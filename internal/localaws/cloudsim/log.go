@@ -8,13 +8,17 @@ import (
 // Operation is what was asked of a resource.
 type Operation string
 
-// The operations. Read appears in faults only, the log holds mutations.
+// The operations. Read and List appear in faults only, the log holds mutations.
+// List is a search by tag, which is of no type.
 const (
 	OperationCreate Operation = "create"
 	OperationRead   Operation = "read"
 	OperationUpdate Operation = "update"
 	OperationDelete Operation = "delete"
+	OperationList   Operation = "list"
 )
+
+func (o Operation) mutates() bool { return o != OperationRead && o != OperationList }
 
 // Entry is one line of the log: a mutation that was made or refused.
 type Entry struct {

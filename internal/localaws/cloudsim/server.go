@@ -27,7 +27,8 @@ const (
 //	GET    /_cloud/log?after=SEQUENCE
 //	POST, GET, DELETE /_cloud/faults[?id=…]
 //
-// It answers this machine only.
+// and, at /, GetResources of the Resource Groups Tagging API as AWS's SDKs ask
+// for it with AWS JSON 1.1. It answers this machine only.
 func (c *Cloud) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+PathPrefix+"/resources", c.serveCreate)
@@ -51,6 +52,13 @@ func (c *Cloud) Handler() http.Handler {
 		}
 
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+
+		if strings.HasPrefix(r.Header.Get(targetHeader), TaggingTarget) {
+			c.serveTagging(w, r)
+
+			return
+		}
+
 		mux.ServeHTTP(w, r)
 	})
 }
@@ -128,9 +136,16 @@ func (c *Cloud) serveGet(w http.ResponseWriter, r *http.Request) {
 func (c *Cloud) serve(
 	w http.ResponseWriter, r *http.Request, op Operation, subject *Resource, when moment, work func(fault string) (any, *Error),
 ) {
+	c.serveIn(ownJSON, w, r, op, subject, when, work)
+}
+
+func (c *Cloud) serveIn(
+	d dialect, w http.ResponseWriter, r *http.Request, op Operation, subject *Resource, when moment,
+	work func(fault string) (any, *Error),
+) {
 	fault := c.strike(op, subject.Type, subject.Region, subject.ID, subject.Tenant(), when)
 	if fault == nil {
-		answer(w, work)
+		d.answer(w, work)
 
 		return
 	}
@@ -143,23 +158,23 @@ func (c *Cloud) serve(
 		}
 
 		if err := fault.refusal(); err != nil {
-			if op != OperationRead {
+			if op.mutates() {
 				c.refuse(op, subject, err, fault.ID)
 			}
 
-			writeError(w, err)
+			d.refuse(w, err)
 
 			return
 		}
 
-		answer(w, work)
+		d.answer(w, work)
 
 		return
 	}
 
 	body, err := work(fault.ID)
 	if err != nil {
-		writeError(w, err)
+		d.refuse(w, err)
 
 		return
 	}
@@ -171,12 +186,12 @@ func (c *Cloud) serve(
 	}
 
 	if err := fault.refusal(); err != nil {
-		writeError(w, err)
+		d.refuse(w, err)
 
 		return
 	}
 
-	writeJSON(w, http.StatusOK, body)
+	d.write(w, http.StatusOK, body)
 }
 
 func (c *Cloud) serveList(w http.ResponseWriter, r *http.Request) {
@@ -249,16 +264,7 @@ func (c *Cloud) serveClearFaults(w http.ResponseWriter, r *http.Request) {
 // abort cuts the connection. net/http documents the panic for this purpose.
 func abort(http.ResponseWriter) { panic(http.ErrAbortHandler) }
 
-func answer(w http.ResponseWriter, work func(fault string) (any, *Error)) {
-	body, err := work("")
-	if err != nil {
-		writeError(w, err)
-
-		return
-	}
-
-	writeJSON(w, http.StatusOK, body)
-}
+func answer(w http.ResponseWriter, work func(fault string) (any, *Error)) { ownJSON.answer(w, work) }
 
 func readJSON(w http.ResponseWriter, r *http.Request, into any) bool {
 	decoder := json.NewDecoder(r.Body)
@@ -273,23 +279,6 @@ func readJSON(w http.ResponseWriter, r *http.Request, into any) bool {
 	return true
 }
 
-func writeError(w http.ResponseWriter, err *Error) {
-	refusal := *err
-	refusal.RequestID = newUUID()
+func writeError(w http.ResponseWriter, err *Error) { ownJSON.refuse(w, err) }
 
-	writeJSON(w, refusal.Status, refusal)
-}
-
-func writeJSON(w http.ResponseWriter, status int, body any) {
-	raw, err := json.Marshal(body)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-
-		return
-	}
-
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-
-	_, _ = w.Write(raw) // a caller that went away needs no answer
-}
+func writeJSON(w http.ResponseWriter, status int, body any) { ownJSON.write(w, status, body) }
