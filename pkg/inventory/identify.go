@@ -110,12 +110,14 @@ func (t typ) importID(arn string) string {
 	return parse(arn).id
 }
 
-// strange judges a type that is not in the table.
+// strange judges a type that is not in the table. Where it carries no tags, the
+// judgement is a guess: if it was made, the next up finds it taken or makes a
+// second one, and the first goes with what it belongs to.
 func strange(token string, unknown []Resource) Verdict {
 	service := serviceOf(token)
 
 	for _, r := range unknown {
-		if parse(r.ARN).service == service && !Kept(r) {
+		if service != "" && parse(r.ARN).service == service && !Kept(r) {
 			return Unsure
 		}
 	}
