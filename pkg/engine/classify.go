@@ -18,77 +18,118 @@ type evidence struct {
 	fallback string
 }
 
-// classify turns evidence into a failure. The first error with a known cause is
-// the failure's; an error without one counts only if there is no other.
+// classify turns evidence into a failure. The heaviest error is told; of equal
+// ones the first, and one of a resource before one of the whole. Where none has
+// a known cause, so is one of a resource.
 func classify(e evidence) *tenant.Failure {
 	found := slices.Concat(e.diagnostics, stderrErrors(e.stderr))
 	found = slices.DeleteFunc(found, func(d diagnostic) bool { return isSummary(d.message) })
 
-	var first *tenant.Failure
+	if len(found) == 0 {
+		return &tenant.Failure{Kind: tenant.KindUnknown, Message: oneLine(e.fallback), Hint: hints[tenant.KindUnknown]}
+	}
 
-	for _, d := range found {
-		failure := classifyOne(d)
-		if failure.Kind != tenant.KindUnknown {
-			return failure
-		}
+	told, heaviest := found[0].located(), judge(found[0].message)
 
-		// An error of a resource says more than one of the whole.
-		if first == nil || (first.Resource == "" && failure.Resource != "") {
-			first = failure
+	for _, d := range found[1:] {
+		d, v := d.located(), judge(d.message)
+
+		if v.weight > heaviest.weight || (v.weight == heaviest.weight && told.resource == "" && d.resource != "") {
+			told, heaviest = d, v
 		}
 	}
 
-	if first == nil {
-		first = &tenant.Failure{Kind: tenant.KindUnknown, Message: oneLine(e.fallback), Hint: hints[tenant.KindUnknown]}
+	return &tenant.Failure{
+		Kind: heaviest.kind, Message: oneLine(told.message), Hint: heaviest.advice(told.resource), Resource: told.resource,
 	}
-
-	return first
 }
 
-func classifyOne(d diagnostic) *tenant.Failure {
-	kind, hint := judge(d.message)
+var urnPattern = regexp.MustCompile(`urn:pulumi:[^\s"']+`)
 
-	return &tenant.Failure{Kind: kind, Message: oneLine(d.message), Hint: hint, Resource: d.resource}
+// located finds the resource of an error that only names it in its text.
+func (d diagnostic) located() diagnostic {
+	if d.resource == "" {
+		d.resource = describe(strings.TrimRight(urnPattern.FindString(d.message), ".,:;"))
+	}
+
+	return d
+}
+
+// advice is the hint with the resource in it.
+func (v verdict) advice(resource string) string {
+	if resource == "" {
+		resource = "the resource"
+	}
+
+	return strings.ReplaceAll(v.hint, hintResource, resource)
 }
 
 // judge finds the kind of an error by its text.
-func judge(message string) (kind tenant.Kind, hint string) {
-	if code := errorCode(message); code != "" {
-		for _, r := range codeRules {
-			if r.pattern.MatchString(code) {
-				return r.kind, r.advice()
-			}
+func judge(message string) verdict {
+	message = strings.TrimSpace(spacePattern.ReplaceAllString(plain(message), " "))
+
+	if v, ok := match(wordRules, message); ok {
+		return v
+	}
+
+	for _, code := range errorCodes(message) {
+		if v, ok := match(codeRules, code); ok {
+			return v
 		}
 	}
 
-	for _, r := range textRules {
-		if r.pattern.MatchString(message) {
-			return r.kind, r.advice()
+	if v, ok := match(textRules, message); ok {
+		return v
+	}
+
+	return verdict{kind: tenant.KindUnknown, hint: hints[tenant.KindUnknown]}
+}
+
+func match(rules []rule, s string) (verdict, bool) {
+	for _, r := range rules {
+		if r.pattern.MatchString(s) {
+			return r.verdict(), true
 		}
 	}
 
-	return tenant.KindUnknown, hints[tenant.KindUnknown]
+	return verdict{}, false
 }
 
 var (
-	// apiErrorPattern is the form of the AWS SDK v2, oldErrorPattern the one of
-	// the AWS SDK v1, which some services' errors still have.
-	apiErrorPattern = regexp.MustCompile(`api error ([A-Za-z][A-Za-z0-9._-]*):`)
-	oldErrorPattern = regexp.MustCompile(`([A-Za-z][A-Za-z0-9._]*): [^:]*\s+status code: \d{3}`)
+	// apiErrorPattern is the form of the AWS SDK v2 for an error that it has
+	// no type for, typedErrorPattern for one that it has.
+	apiErrorPattern   = regexp.MustCompile(`api error ([A-Za-z][A-Za-z0-9._-]*):`)
+	typedErrorPattern = regexp.MustCompile(`RequestID: [^,]*, (?:HostID: [^,]*, )?([A-Za-z][A-Za-z0-9._]*):`)
+	// oldErrorPattern is the end of an error of the AWS SDK v1, which some
+	// services' errors still have. Its code is among the words with a colon.
+	oldErrorPattern = regexp.MustCompile(` status code: \d{3}`)
+	oldCodePattern  = regexp.MustCompile(`\b([A-Z][A-Za-z0-9]*(?:\.[A-Za-z0-9]+)*): `)
 )
 
-// errorCode finds AWS's code of an error.
-func errorCode(message string) string {
-	for _, pattern := range []*regexp.Regexp{apiErrorPattern, oldErrorPattern} {
-		if match := pattern.FindStringSubmatch(message); match != nil {
-			return match[1]
+// errorCodes finds what may be AWS's code of an error.
+func errorCodes(message string) []string {
+	for _, pattern := range []*regexp.Regexp{apiErrorPattern, typedErrorPattern} {
+		if found := pattern.FindStringSubmatch(message); found != nil {
+			return found[1:]
 		}
 	}
 
-	return ""
+	end := oldErrorPattern.FindStringIndex(message)
+	if end == nil {
+		return nil
+	}
+
+	var candidates []string
+	for _, found := range oldCodePattern.FindAllStringSubmatch(message[:end[0]], -1) {
+		candidates = append(candidates, found[1])
+	}
+
+	return candidates
 }
 
-var summaryPattern = regexp.MustCompile(`^(update|preview|refresh|destroy|resource \S+) failed\.?$`)
+var summaryPattern = regexp.MustCompile(
+	`(?i)^((update|preview|refresh|destroy|deployment|resource \S+) failed|\d+ errors? occurred:?|` +
+		`program exited with non-zero exit code: \d+|run bailed|operation failed)\.?$`)
 
 // isSummary reports whether an error only says that there were others.
 func isSummary(message string) bool {
@@ -159,7 +200,10 @@ var (
 	// The last lines of defence: nothing puts secrets into errors on purpose.
 	keyPattern      = regexp.MustCompile(`\b(AKIA|ASIA)[0-9A-Z]{12,}\b`)
 	userinfoPattern = regexp.MustCompile(`://[^/\s:@]+:[^/\s@]+@`)
-	secretPattern   = regexp.MustCompile(
+	// gotPattern is how the provider refuses a value: "expected length of
+	// password to be in the range (8 - 128), got hunter2".
+	gotPattern    = regexp.MustCompile(`(?i)((?:password|passwd|passphrase|secret|token|api_?key)[^.]*?\bgot:? )\S+`)
+	secretPattern = regexp.MustCompile(
 		`(?i)\b([a-z_-]*(?:password|passwd|passphrase|secret|token|api_?key))("?\s*[=:]\s*)("[^"]*"|'[^']*'|[^\s,;]+)`)
 )
 
@@ -174,6 +218,7 @@ func oneLine(message string) string {
 	text = strings.TrimSpace(spacePattern.ReplaceAllString(text, " "))
 	text = keyPattern.ReplaceAllString(text, secretText)
 	text = userinfoPattern.ReplaceAllString(text, "://"+secretText+"@")
+	text = gotPattern.ReplaceAllString(text, "${1}"+secretText)
 	text = secretPattern.ReplaceAllStringFunc(text, maskAssignment)
 
 	if len(text) > maxMessage {

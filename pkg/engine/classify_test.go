@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lessor-dev/lessor/pkg/engine"
-	"github.com/lessor-dev/lessor/pkg/tenant"
 )
 
 // Messages in the form that the AWS provider 6.83 and the CLI 3.274 give them.
@@ -22,102 +21,7 @@ const (
 		"https response error " +
 		"StatusCode: 403, RequestID: 9b, api error AccessDenied: User: arn:aws:sts::1:assumed-role/lessor is not authorized to perform: " +
 		"rds:CreateDBInstance\n\n"
-	awsPrefix = "operation error EC2: X, https response error StatusCode: 400, RequestID: 1, api error "
 )
-
-func TestKindsOfFailures(t *testing.T) {
-	t.Parallel()
-
-	cases := []struct {
-		message string
-		kind    tenant.Kind
-	}{
-		{message: vpcLimit, kind: tenant.KindQuota},
-		{message: deniedDB, kind: tenant.KindDenied},
-		{message: awsPrefix + "AddressLimitExceeded: The maximum number of addresses has been reached.", kind: tenant.KindQuota},
-		{message: awsPrefix + "InstanceQuotaExceeded: Request for DB instances exceeds your quota", kind: tenant.KindQuota},
-		{message: awsPrefix + "LimitExceededException: Cannot exceed quota for KeysPerAccount", kind: tenant.KindQuota},
-		{message: awsPrefix + "RequestLimitExceeded: Request limit exceeded.", kind: tenant.KindThrottled},
-		{message: awsPrefix + "ThrottlingException: Rate exceeded", kind: tenant.KindThrottled},
-		{message: awsPrefix + "TooManyRequestsException: slow down", kind: tenant.KindThrottled},
-		{message: "Throttling: Rate exceeded\n\tstatus code: 400, request id: abc-1", kind: tenant.KindThrottled},
-		{message: "exceeded maximum number of attempts, failed to get rate limit token, retry quota exceeded", kind: tenant.KindThrottled},
-		{message: awsPrefix + "UnauthorizedOperation: You are not authorized to perform this operation.", kind: tenant.KindDenied},
-		{message: awsPrefix + "InvalidClientTokenId: The security token included in the request is invalid", kind: tenant.KindDenied},
-		{message: "No valid credential sources found. Please see the docs", kind: tenant.KindDenied},
-		{message: awsPrefix + "ExpiredToken: The security token included in the request is expired", kind: tenant.KindTransient},
-		{message: awsPrefix + "DependencyViolation: The vpc 'vpc-1' has dependencies and cannot be deleted.", kind: tenant.KindTransient},
-		{message: awsPrefix + "InvalidDBInstanceState: Instance is currently being modified", kind: tenant.KindTransient},
-		{message: awsPrefix + "InsufficientDBInstanceCapacity: no capacity in us-east-1b", kind: tenant.KindTransient},
-		{message: awsPrefix + "InternalFailure: try again", kind: tenant.KindTransient},
-		{message: awsPrefix + "ServiceUnavailable: Service is unable to handle request.", kind: tenant.KindTransient},
-		{message: "dial tcp: lookup ec2.us-east-1.amazonaws.com: no such host", kind: tenant.KindTransient},
-		{message: "Post \"https://rds.amazonaws.com/\": read: connection reset by peer", kind: tenant.KindTransient},
-		{message: "https response error StatusCode: 503, RequestID: 1", kind: tenant.KindTransient},
-		{message: "waiting for RDS DB Instance create: timeout while waiting for state to become 'available'", kind: tenant.KindTransient},
-		{message: awsPrefix + "InvalidParameterValue: Invalid DB engine version", kind: tenant.KindInvalid},
-		{message: awsPrefix + "InvalidParameterCombination: RDS does not support that", kind: tenant.KindInvalid},
-		{message: awsPrefix + "DBSubnetGroupDoesNotCoverEnoughAZs: needs two", kind: tenant.KindInvalid},
-		{message: awsPrefix + "ValidationException: bad", kind: tenant.KindInvalid},
-		{message: awsPrefix + "MalformedPolicyDocument: bad", kind: tenant.KindInvalid},
-		{message: "aws:rds/instance:Instance resource 'db' has a problem: Missing required argument", kind: tenant.KindInvalid},
-		{message: awsPrefix + "EntityAlreadyExists: Role with name x already exists.", kind: tenant.KindUnknown},
-		{message: awsPrefix + "DBInstanceAlreadyExists: DB instance already exists", kind: tenant.KindUnknown},
-		{message: awsPrefix + "InvalidGroup.Duplicate: The security group already exists", kind: tenant.KindUnknown},
-		{message: "Cannot delete protected DB Instance, please disable deletion protection and try again.", kind: tenant.KindUnknown},
-		{message: "resource \"urn:…\" cannot be deleted\nbecause it is protected. To unprotect the resource", kind: tenant.KindUnknown},
-		{message: "could not load plugin for aws provider: no resource plugin 'pulumi-resource-aws' found", kind: tenant.KindInvalid},
-		{message: "fork/exec: cannot allocate memory", kind: tenant.KindMemory},
-		{message: "something nobody has seen before", kind: tenant.KindUnknown},
-	}
-
-	for _, test := range cases {
-		t.Run(test.message, func(t *testing.T) {
-			t.Parallel()
-
-			failure := engine.Classify([]string{"update failed", test.message}, "", "")
-			require.Equal(t, test.kind, failure.Kind, failure.Message)
-			require.NotEmpty(t, failure.Hint)
-			require.NotContains(t, failure.Message, "\n")
-			require.Equal(t, "aws:ec2/vpc:Vpc t1-vpc", failure.Resource)
-		})
-	}
-}
-
-func TestKindsOfTheCLIsOwnErrors(t *testing.T) {
-	t.Parallel()
-
-	cases := []struct {
-		stderr   string
-		kind     tenant.Kind
-		contains string
-	}{
-		{stderr: locked, kind: tenant.KindLocked, contains: "created by ann@desk (pid 7)"},
-		{stderr: "error: passphrase must be set with PULUMI_CONFIG_PASSPHRASE or", kind: tenant.KindIntegrity, contains: "passphrase"},
-		{stderr: "error: no stack named 'acme' found", kind: tenant.KindIntegrity, contains: "acme"},
-		{stderr: "error: snapshot integrity failure; refusing to use it", kind: tenant.KindIntegrity, contains: "integrity"},
-		{stderr: "error: 'acme' still has resources; removal rejected.", kind: tenant.KindIntegrity, contains: "still has"},
-		{stderr: "error: refusing to proceed: the stack has 1 pending operation", kind: tenant.KindInterrupted, contains: "pending"},
-		{stderr: "error: update canceled", kind: tenant.KindInterrupted, contains: "canceled"},
-		{
-			stderr:   "error: read \".pulumi/meta.yaml\": api error AccessDenied: no",
-			kind:     tenant.KindDenied,
-			contains: "AccessDenied",
-		},
-		{stderr: "a line that is no error\n", kind: tenant.KindUnknown, contains: "ended with code 255"},
-	}
-
-	for _, test := range cases {
-		t.Run(test.contains, func(t *testing.T) {
-			t.Parallel()
-
-			failure := engine.Classify(nil, test.stderr, "the CLI ended with code 255")
-			require.Equal(t, test.kind, failure.Kind, failure.Message)
-			require.Contains(t, failure.Message, test.contains)
-			require.NotEmpty(t, failure.Hint)
-		})
-	}
-}
 
 func TestMessagesAreFitToRead(t *testing.T) {
 	t.Parallel()
@@ -135,6 +39,11 @@ func TestMessagesAreFitToRead(t *testing.T) {
 			name: "an assignment", message: `bad masterPassword="hunter2", db_password: x1 token=abc`,
 			want: `bad masterPassword=[secret], db_password: [secret] token=[secret]`,
 		},
+		{
+			name:    "a refused value",
+			message: "expected length of master_password to be in the range (8 - 128), got hunter2",
+			want:    "expected length of master_password to be in the range (8 - 128), got [secret]",
+		},
 		{name: "prose stays", message: "ExpiredToken: The token expired", want: "ExpiredToken: The token expired"},
 	}
 
@@ -150,9 +59,68 @@ func TestMessagesAreFitToRead(t *testing.T) {
 	require.True(t, strings.HasSuffix(long, "ä…"))
 }
 
-func TestTheErrorWithAKnownCauseCounts(t *testing.T) {
+// Of the errors of one operation the one is told that the others follow from,
+// in whatever order they came.
+func TestTheRootCauseIsTold(t *testing.T) {
 	t.Parallel()
 
-	failure := engine.Classify([]string{"something odd", vpcLimit, deniedDB}, locked, "")
-	require.Equal(t, tenant.KindQuota, failure.Kind)
+	// From the lightest to the heaviest.
+	order := []struct {
+		name    string
+		message string
+	}{
+		{name: "no known cause", message: "something nobody has seen before"},
+		{name: "cancelled", message: "operation error EC2: CreateVpc, canceled, context canceled"},
+		{name: "passing", message: "DependencyViolation: The vpc 'vpc-1' has dependencies and cannot be deleted."},
+		{name: "throttled", message: "ThrottlingException: Rate exceeded"},
+		{name: "in the way", message: "EntityAlreadyExists: Role with name x already exists."},
+		{name: "quota", message: vpcLimit},
+		{name: "denied", message: deniedDB},
+		{name: "expired", message: "ExpiredToken: The security token included in the request is expired\n\tstatus code: 403"},
+		{name: "invalid", message: "expected engine_version to be one of [\"15\" \"16\"], got 9"},
+		{name: "memory", message: "fork/exec: cannot allocate memory"},
+		{name: "the stack", message: "snapshot integrity failure; refusing to use it"},
+	}
+
+	for i, heavy := range order {
+		want := engine.Classify([]string{heavy.message}, "", "")
+
+		for _, light := range order[:i] {
+			t.Run(heavy.name+" and "+light.name, func(t *testing.T) {
+				t.Parallel()
+
+				require.Equal(t, want, engine.Classify([]string{"update failed", light.message, heavy.message}, "", ""))
+				require.Equal(t, want, engine.Classify([]string{heavy.message, light.message, "1 error occurred:"}, "", ""))
+			})
+		}
+	}
+}
+
+// Errors that weigh the same: the first, but one of a resource before others.
+func TestTheFirstErrorIsTold(t *testing.T) {
+	t.Parallel()
+
+	timeout := "dial tcp 10.0.0.1:443: i/o timeout"
+	refused := "dial tcp 10.0.0.1:443: connection refused"
+
+	require.Contains(t, engine.Classify([]string{timeout, refused}, "", "").Message, "timeout")
+	require.Contains(t, engine.Classify([]string{refused, timeout}, "", "").Message, "refused")
+
+	failure := engine.Classify(nil, "error: "+timeout+"\nerror: deleting urn:pulumi:acme::lessor::aws:ec2/vpc:Vpc::t1-vpc: "+refused, "")
+	require.Contains(t, failure.Message, "refused")
+	require.Equal(t, "aws:ec2/vpc:Vpc t1-vpc", failure.Resource)
+
+	require.Equal(t, "first odd", engine.Classify([]string{"first odd", "second odd"}, "", "").Message)
+}
+
+// Where only summaries are left, nobody knows more than how the CLI ended.
+func TestSummariesAreNoCauses(t *testing.T) {
+	t.Parallel()
+
+	for _, summary := range []string{
+		"update failed", "destroy failed", "1 error occurred:", "resource urn:pulumi:a::b::c::d failed",
+		"program exited with non-zero exit code: 1", "<{%reset%}>refresh failed<{%reset%}>\n",
+	} {
+		require.Equal(t, "the end", engine.Classify([]string{summary}, "", "the end").Message, summary)
+	}
 }

@@ -135,7 +135,8 @@ func programFailure(err error) *tenant.Failure {
 	case errors.As(err, &panicked):
 		failure.Kind, failure.Hint = tenant.KindUnknown, "correct the program"
 	default:
-		failure.Kind, failure.Hint = judge(err.Error())
+		v := judge(err.Error())
+		failure.Kind, failure.Hint = v.kind, v.advice("")
 	}
 
 	return failure

@@ -13,14 +13,72 @@ type rule struct {
 	pattern *regexp.Regexp
 	// hint replaces the one of the kind.
 	hint string
+	// weight replaces the one of the kind.
+	weight weight
 }
 
-func (r rule) advice() string {
-	if r.hint != "" {
-		return r.hint
+func (r rule) verdict() verdict {
+	v := verdict{kind: r.kind, hint: r.hint, weight: r.weight}
+	if v.hint == "" {
+		v.hint = hints[r.kind]
 	}
 
-	return hints[r.kind]
+	if v.weight == weighsNothing {
+		v.weight = weights[r.kind]
+	}
+
+	return v
+}
+
+// verdict is what the rules make of one error.
+type verdict struct {
+	kind   tenant.Kind
+	hint   string
+	weight weight
+}
+
+// weight orders the errors of one operation: the heaviest is told. Operations
+// work on many resources at once and go on for a while after the first error,
+// so that there are often several, of which most only follow from another.
+type weight int
+
+const (
+	// weighsNothing is an error that no rule knows.
+	weighsNothing weight = iota
+	// An end that something else brought about: cancelled, plugin gone.
+	weighsConsequence
+	// What ends by itself.
+	weighsPassing
+	// Throttling causes timeouts and missing resources elsewhere.
+	weighsThrottled
+	// What stands in the way until a person removes it.
+	weighsObstacle
+	weighsQuota
+	// A resource that may not be deleted keeps others from being deleted.
+	weighsDenied
+	// With credentials that expired everything fails, whatever it was.
+	weighsExpired
+	// What no retry can mend.
+	weighsInvalid
+	// Without memory the rest is debris.
+	weighsMemory
+	// The stack could not be worked on at all.
+	weighsStack
+)
+
+//nolint:gochecknoglobals // a table that nobody writes to
+var weights = map[tenant.Kind]weight{
+	tenant.KindInterrupted: weighsConsequence,
+	tenant.KindTransient:   weighsPassing,
+	tenant.KindThrottled:   weighsThrottled,
+	tenant.KindConflict:    weighsObstacle,
+	tenant.KindUnknown:     weighsObstacle,
+	tenant.KindQuota:       weighsQuota,
+	tenant.KindDenied:      weighsDenied,
+	tenant.KindInvalid:     weighsInvalid,
+	tenant.KindMemory:      weighsMemory,
+	tenant.KindIntegrity:   weighsStack,
+	tenant.KindLocked:      weighsStack,
 }
 
 // codes matches AWS's codes of which one of the patterns is a part, upper and
@@ -37,101 +95,28 @@ func exactly(patterns ...string) *regexp.Regexp {
 // text matches messages that have one of the patterns in them.
 func text(patterns ...string) *regexp.Regexp { return codes(patterns...) }
 
+// hintResource stands for the resource's type and name in a hint.
+const hintResource = "{resource}"
+
 const (
-	hintExpired  = "the worker's credentials expired while it worked; use ones that refresh themselves"
-	hintExists   = "somebody else made a resource of that name: delete it, or import it into the tenant's stack"
+	hintExpired     = "the worker's credentials expired while it worked; use ones that refresh themselves"
+	hintCredentials = "the worker has no valid credentials: look at its role or service account, and whether the region is enabled"
+	hintKey         = "the key is disabled, in deletion or not open to the worker's role: enable it, or allow its use in its policy"
+	hintExists      = hintResource + " exists without being in the tenant's state: `enqueue orphans <tenant>` tells whether it is the " +
+		"tenant's; then import it, or delete it"
 	hintCapacity = "AWS has no capacity of that kind there just now; it is tried again"
-	hintInUse    = "something still uses the resource; it is tried again, since that often ends by itself"
-	hintKey      = "the stack's checkpoint does not name its key: restore an earlier version of it from the state bucket"
+	hintInUse    = "something still uses " + hintResource + "; it is tried again, since that often ends by itself"
+	hintBusy     = "AWS is still at work on " + hintResource + "; it is tried again"
+	hintYoung    = "AWS does not know what " + hintResource + " refers to, often because it is new; it is tried again. If it lasts, " +
+		"somebody deleted it: `enqueue reprovision <tenant>`"
+	hintFull     = hintResource + " is not empty: empty it, or have the program delete it with what is in it"
+	hintCrash    = "the provider plugin ended by itself; it is tried again. Look at the operation's memory if it lasts"
+	hintNetwork  = "the worker could not reach AWS; it is tried again. Look at its network and DNS if it lasts"
+	hintUnnamed  = "the stack's checkpoint does not name its key: restore an earlier version of it from the state bucket"
 	hintNotEmpty = "the stack is not empty, so it stays; it is destroyed and removed again"
-	hintProtect  = "the resource is protected: plan a prepare-delete, or run `pulumi state unprotect` if that is meant"
+	hintProtect  = hintResource + " is protected: plan a prepare-delete, or run `pulumi state unprotect` if that is meant"
 	hintPlugin   = "install the plugin into LESSOR_PLUGIN_DIR on every worker"
-)
-
-//nolint:gochecknoglobals // compiled tables that nobody writes to
-var (
-	// codeRules judge AWS's error codes. The first that matches counts.
-	codeRules = []rule{
-		{kind: tenant.KindThrottled, pattern: codes(`throttl`, `^RequestLimitExceeded$`, `^TooManyRequests`, `^SlowDown$`,
-			`^BandwidthLimitExceeded$`, `^PriorRequestNotComplete$`, `^TransactionInProgressException$`, `^ProvisionedThroughputExceeded`)},
-		{
-			kind: tenant.KindTransient, hint: hintExpired,
-			pattern: exactly(`ExpiredToken`, `ExpiredTokenException`, `RequestExpired`, `TokenRefreshRequired`),
-		},
-		{kind: tenant.KindDenied, pattern: codes(`AccessDenied`, `UnauthorizedOperation`, `^Unauthorized`, `^AuthFailure`,
-			`InvalidClientTokenId`, `SignatureDoesNotMatch`, `UnrecognizedClient`, `^OptInRequired$`, `^Forbidden`, `NotAuthorized`,
-			`AuthorizationError`, `InvalidAccessKeyId`, `KMSInvalidState`, `KMSNotFound`, `KMSKeyNotAccessible`, `^OperationNotPermitted`)},
-		{kind: tenant.KindTransient, hint: hintCapacity, pattern: codes(`^Insufficient.*Capacity`, `StorageTypeNotAvailable`)},
-		{kind: tenant.KindQuota, pattern: codes(`LimitExceeded`, `QuotaExceeded`, `^TooMany`, `^MaxSpotInstance`, `LimitReached`)},
-		{kind: tenant.KindTransient, hint: hintInUse, pattern: exactly(`DependencyViolation`, `ResourceInUse`, `ResourceInUseException`,
-			`DeleteConflict`, `InvalidDBSubnetGroupStateFault`, `InvalidGroup\.InUse`, `ResourceNotReady`,
-			`ClusterContainsServicesException`)},
-		{
-			kind: tenant.KindUnknown, hint: hintExists,
-			pattern: codes(`AlreadyExist`, `AlreadyOwnedByYou`, `^Duplicate`, `\.Duplicate$`, `^BucketAlready`),
-		},
-		{kind: tenant.KindTransient, pattern: codes(`^Internal(Error|Failure|ServerError|ServerException|ServiceError)$`,
-			`^(Service)?Unavailable(Exception)?$`, `^RequestTimeout(Exception)?$`, `^OperationAborted$`, `^Concurrent`,
-			`^ConflictException$`,
-			`^KMSInternalException$`, `^DependencyTimeoutException$`, `^InvalidDBInstanceState(Fault)?$`, `^Incorrect(Instance)?State$`,
-			`^InvalidState(Exception)?$`, `^ResourceConflictException$`, `^EntityTemporarilyUnmodifiable$`)},
-		{kind: tenant.KindInvalid, pattern: codes(`^InvalidParameter`, `^InvalidInput`, `^Validation`, `^Malformed`,
-			`^Missing(Parameter|Required)`,
-			`^Invalid.*(Range|Value|Type|Version|Format|Id)(Exception|Fault)?$`, `^UnknownParameter`, `DoesNotCoverEnoughAZs`,
-			`^InvalidSubnet`,
-			`^InvalidVPCNetworkState`, `^InvalidArgument`, `^SerializationException`, `^StorageTypeNotSupported`,
-			`^Unsupported(Operation)?$`,
-			`^InvalidBucketName`)},
-	}
-
-	// textRules judge whole messages: of the CLI, of the network, of errors that
-	// lost their code on the way. The first that matches counts.
-	textRules = []rule{
-		{kind: tenant.KindLocked, pattern: text(lockedText, `another update is currently in progress`)},
-		{
-			kind: tenant.KindIntegrity, hint: hintKey,
-			pattern: text(`passphrase must be set`, `incorrect passphrase`, `constructing secrets manager`),
-		},
-		{kind: tenant.KindIntegrity, hint: hintNotEmpty, pattern: text(`still (contains|has) resources`)},
-		{kind: tenant.KindIntegrity, pattern: text(`snapshot integrity`, `no stack named.*found`, `failed to load checkpoint`,
-			`unmarshall?ing checkpoint`, `could not deserialize deployment`, `malformed deployment`)},
-		{kind: tenant.KindInterrupted, pattern: text(`\b(update|preview|refresh|destroy|operation) (was )?cancell?ed`,
-			`pending operations?\b`)},
-		{
-			kind: tenant.KindUnknown, hint: hintProtect,
-			pattern: text(`cannot be deleted`, `marked for protection`, `is protected`, `deletion ?protection`, `cannot delete protected`),
-		},
-		{kind: tenant.KindMemory, pattern: text(`out of memory`, `cannot allocate memory`)},
-		{
-			kind:    tenant.KindThrottled,
-			pattern: text(`throttl`, `rate exceeded`, `too many requests`, `status ?code: 429`, `retry quota exceeded`),
-		},
-		{
-			kind: tenant.KindTransient, hint: hintExpired,
-			pattern: text(`token included in the request is expired`, `token has expired`, `credentials (have|has|are) expired`,
-				`ExpiredToken`),
-		},
-		{kind: tenant.KindDenied, pattern: text(`access ?denied`, `not authorized to perform`, `explicit deny`,
-			`unable to validate AWS credentials`, `no valid credential sources`, `failed to refresh cached credentials`,
-			`no EC2 IMDS role found`, `status ?code: 40[13]\b`, `permission denied`)},
-		{kind: tenant.KindQuota, pattern: text(`limit ?exceeded`, `quota exceeded`, `exceed(s|ed)? (the|your) (current )?(quota|limit)`,
-			`maximum number of .* reached`)},
-		{
-			kind: tenant.KindInvalid, hint: hintPlugin,
-			pattern: text(`no resource plugin`, `resource plugin .* not (be )?found`, `(failed to|could not) load plugin`),
-		},
-		{kind: tenant.KindTransient, pattern: text(`DependencyViolation`, `has (a )?dependent`, `has dependencies`, `i/o timeout`,
-			`connection (refused|reset|timed out)`, `TLS handshake timeout`, `no such host`, `server misbehaving`, `broken pipe`,
-			`unexpected EOF`,
-			`\bEOF$`, `network is unreachable`, `no route to host`, `use of closed network connection`, `request send failed`,
-			`status ?code: 5\d\d`, `StatusCode: 0\b`, `context deadline exceeded`, `timeout while waiting for`,
-			`unexpected state .* wanted target`,
-			`couldn't find resource`, `service unavailable`, `internal server error`, `code = Unavailable`, `error reading from server`)},
-		{kind: tenant.KindUnknown, hint: hintExists, pattern: text(`already exists`, `already owned by you`)},
-		{kind: tenant.KindInvalid, pattern: text(`\binvalid (value|parameter|argument|combination|or unknown key)`,
-			`missing required (property|argument)`, `unexpected property`, `is not a valid`, `must be (one of|between|at least|at most)`,
-			`expected .* to be (one of|in the range)`, `conflicts with`, `parameters\.[a-z0-9_-]+: `)},
-	}
+	hintPending  = "resources were in the making when an earlier run ended; they are looked up and taken in, or forgotten"
 )
 
 // hints say what to do about each kind of failure.
