@@ -11,8 +11,8 @@ import (
 type Config struct {
 	// MaxSlots bounds the operations at once, however much memory there is.
 	MaxSlots int `env:"LESSOR_MAX_SLOTS, default=32"`
-	// OperationMemory is what one operation needs at its peak: the CLI, the
-	// provider plugins and the program.
+	// OperationMemory is what one operation may take at its peak, as PSS: the
+	// CLI, the provider plugins and the program. One that takes more is stopped.
 	OperationMemory Bytes `env:"LESSOR_OPERATION_MEMORY, default=768Mi"`
 	// MemoryReserve is for the worker itself.
 	MemoryReserve Bytes `env:"LESSOR_MEMORY_RESERVE, default=256Mi"`

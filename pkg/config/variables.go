@@ -144,7 +144,9 @@ func processVariables() map[string]variable {
 			check: integer(1, maxSlots),
 		},
 		"LESSOR_OPERATION_MEMORY": {
-			about: "Memory that one operation needs at its peak", form: anAmount + "768Mi", check: someMemory,
+			about: "Memory that one operation may take with all its processes; one that takes more is stopped",
+			form:  anAmount + "768Mi",
+			check: someMemory,
 		},
 		"LESSOR_MEMORY_RESERVE": {about: "Memory for the worker itself", form: anAmount + "256Mi"},
 		"LESSOR_MEMORY_LIMIT": {

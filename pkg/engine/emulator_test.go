@@ -120,7 +120,7 @@ type bed struct {
 
 // newBed makes a runner on the real CLI, wrapped in a script that logs every
 // start of it.
-func newBed(t *testing.T) *bed {
+func newBed(t *testing.T, opts ...engine.Option) *bed {
 	t.Helper()
 
 	if testing.Short() {
@@ -143,7 +143,7 @@ func newBed(t *testing.T) *bed {
 
 	cfg := validConfig(dir)
 	cfg.Pulumi, cfg.SecretsProvider = wrapper, newKey(t)
-	b.Runner = newRunner(t, cfg)
+	b.Runner = newRunner(t, cfg, opts...)
 
 	return b
 }

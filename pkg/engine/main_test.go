@@ -27,6 +27,10 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 
+	if len(os.Args) == 2 && os.Args[1] == "hog" {
+		hog()
+	}
+
 	flag.Parse()
 	os.Exit(run(m))
 }
@@ -84,6 +88,7 @@ func testPrograms() engine.Programs {
 		"fails":          deployFunc(func(*pulumi.Context, engine.Topology) (pulumi.Map, error) { return nil, errThrottled }),
 		"prints":         deployFunc(deployPrint),
 		"exportsTooMuch": deployFunc(deployTooMuch),
+		"hogs":           deployFunc(deployHog),
 	}
 }
 

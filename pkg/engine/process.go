@@ -74,6 +74,10 @@ func startProcess(command []string, s slot, lock *os.File) (*process, error) {
 		return nil, fmt.Errorf("starting the child process: %w", err)
 	}
 
+	// The child starts nothing before it has its order. Without this the worker
+	// is no worse a victim than an operation, and no better.
+	_ = offerToOOMKiller(cmd.Process.Pid)
+
 	for _, file := range []*os.File{stdin[0], stdout[1], stderr[1]} {
 		_ = file.Close()
 	}

@@ -42,6 +42,7 @@ type Runner struct {
 type options struct {
 	command        []string
 	plugins        map[string]string
+	memory         int64
 	terminateGrace time.Duration
 	timeoutGrace   time.Duration
 	backstop       time.Duration
@@ -60,6 +61,12 @@ func WithCommand(command ...string) Option {
 // name. They are the ones whose SDKs are built into this executable otherwise.
 func WithPlugins(plugins map[string]string) Option {
 	return func(o *options) { o.plugins = plugins }
+}
+
+// WithMemory bounds the memory of one operation with all its processes, in
+// bytes. One that takes more is killed. There is no bound otherwise.
+func WithMemory(bytes int64) Option {
+	return func(o *options) { o.memory = bytes }
 }
 
 const (
@@ -181,7 +188,10 @@ func (r *Runner) Run(ctx context.Context, number int, op Operation, watch Watch)
 		return r.notStarted(op, errors.Join(err, r.slots.clean(number)))
 	}
 
-	s := supervisor{process: process, order: o, watch: watch, options: r.options}
+	s := supervisor{
+		process: process, order: o, watch: watch, options: r.options,
+		memory: newMemoryWatch(newMeter(process.session), r.options.memory),
+	}
 	result := s.supervise(ctx)
 
 	// What is left is removed before the next operation of the slot, too.

@@ -18,6 +18,7 @@ type supervisor struct {
 	order   order
 	watch   Watch
 	options options
+	memory  *memoryWatch
 
 	// ending is why the operation shall end early, "" if it may go on, killed
 	// whether there is no time left for that.
@@ -52,6 +53,14 @@ func (s *supervisor) supervise(ctx context.Context) Result {
 
 	go s.listen(heard)
 
+	stop, stopped := make(chan struct{}), make(chan struct{})
+
+	go func() {
+		defer close(stopped)
+
+		s.memory.watch(stop)
+	}()
+
 	if s.process.tell(s.order, startBound) {
 		s.tellLease()
 	} else {
@@ -66,6 +75,10 @@ func (s *supervisor) supervise(ctx context.Context) Result {
 	}
 
 	state, err := s.process.finish()
+
+	// Now that no process is left, no reading can take long.
+	close(stop)
+	<-stopped
 
 	// Progress is told no more once this returns.
 	<-heard.end
@@ -142,6 +155,7 @@ func (s *supervisor) guide(ctx context.Context, exited <-chan struct{}) {
 	defer tick.Stop()
 
 	cancelled := ctx.Done()
+	exceeded := s.memory.exceeded
 
 	for {
 		select {
@@ -155,6 +169,10 @@ func (s *supervisor) guide(ctx context.Context, exited <-chan struct{}) {
 			s.interrupt(tenant.KindTimeout, min(s.options.timeoutGrace, s.order.Settings.InterruptGrace))
 		case <-tick.C:
 			s.tellLease()
+		case <-exceeded:
+			exceeded = nil
+
+			s.kill(tenant.KindMemory)
 		case <-s.force.C:
 			s.kill(s.ending)
 		}
@@ -195,6 +213,8 @@ func (s *supervisor) settle(ctx context.Context) {
 			cancelled = nil
 
 			s.cancelled(ctx)
+		case <-s.memory.exceeded:
+			s.kill(tenant.KindMemory)
 		case <-s.force.C:
 			return
 		case <-tick.C:
@@ -295,6 +315,8 @@ func (s *supervisor) conclude(told *Result, state *os.ProcessState, lingering er
 		result.Failure = s.silentEnd(state)
 	}
 
+	result.PeakMemory = s.memory.peak.Load()
+
 	if s.killed || lingering != nil {
 		result.Clean = false
 	}
@@ -328,8 +350,10 @@ func (s *supervisor) relabel(failure *tenant.Failure) {
 		failure.Message = oneLine("the lease was lost: " + failure.Message)
 	case tenant.KindInterrupted:
 		failure.Message = oneLine("interrupted: " + failure.Message)
+	case tenant.KindMemory:
+		failure.Message = s.memory.verdict()
 	case tenant.KindTransient, tenant.KindThrottled, tenant.KindQuota, tenant.KindDenied, tenant.KindInvalid,
-		tenant.KindLocked, tenant.KindIntegrity, tenant.KindMemory, tenant.KindConflict, tenant.KindUnknown:
+		tenant.KindLocked, tenant.KindIntegrity, tenant.KindConflict, tenant.KindUnknown:
 	}
 }
 

@@ -72,7 +72,7 @@ func connect(ctx context.Context, cfg config.Worker, programs engine.Programs) (
 		errs = append(errs, err)
 	}
 
-	if p.runner, err = engine.NewRunner(ctx, cfg.Engine); err != nil {
+	if p.runner, err = engine.NewRunner(ctx, cfg.Engine, engine.WithMemory(int64(cfg.Capacity.OperationMemory))); err != nil {
 		errs = append(errs, err)
 	}
 
