@@ -5,7 +5,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/lessor-dev/lessor/internal/localaws/awsplugin"
 	"github.com/lessor-dev/lessor/pkg/inventory"
 )
 
@@ -71,29 +70,5 @@ func TestIdentify(t *testing.T) {
 		id, verdict := inventory.Identify(c.pending, c.unknown)
 		require.Equal(t, c.id, id, title)
 		require.Equal(t, c.verdict.String(), verdict.String(), title)
-	}
-}
-
-// Every type that local mode has can be identified, given its inputs.
-func TestIdentifyKnowsEveryTypeOfLocalMode(t *testing.T) {
-	t.Parallel()
-
-	for _, token := range awsplugin.Tokens() {
-		in := inputs{
-			"name": "acme", "identifier": "acme", "bucket": "acme", "queueUrl": "acme", "tags": inputs{"Name": "acme"},
-		}
-		// All the services of which there is something unknown: a type that is
-		// not in the table would be unsure.
-		everything := []inventory.Resource{
-			{ARN: ec2 + "x/x"},
-			{ARN: rds + "x:x"},
-			{ARN: key + "x"},
-			{ARN: sqs + "x"},
-			{ARN: sns + "x"},
-			{ARN: "arn:aws:s3:::x"},
-			{ARN: "arn:aws:dynamodb:eu-west-1:1:table/x"},
-		}
-		_, verdict := inventory.Identify(pending(token, in), everything)
-		require.NotEqual(t, inventory.Unsure, verdict, token)
 	}
 }

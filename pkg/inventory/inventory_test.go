@@ -69,8 +69,9 @@ func TestFindUnknownLooksAtKeys(t *testing.T) {
 	doomed := inventory.Resource{ARN: key + "doomed", Tags: tags{}}
 	gone := inventory.Resource{ARN: key + "gone", Tags: tags{}}
 	known := inventory.Resource{ARN: key + "known", Tags: tags{}}
+	noKey := inventory.Resource{ARN: "arn:aws:kms:eu-west-1:123456789012:something/else", Tags: tags{}}
 
-	api := &fakeAPI{t: t, pages: map[string]*tagging.GetResourcesOutput{"": page("", vpc, used, doomed, gone, known)}}
+	api := &fakeAPI{t: t, pages: map[string]*tagging.GetResourcesOutput{"": page("", vpc, used, doomed, gone, known, noKey)}}
 	state := []inventory.Known{{Type: "aws:kms/key:Key", ID: "known", Outputs: map[string]any{"arn": known.ARN}}}
 
 	// The key of the state is not asked for: fakeKeys does not know it.
@@ -79,15 +80,15 @@ func TestFindUnknownLooksAtKeys(t *testing.T) {
 	require.NoError(t, err)
 
 	doomed.PendingDeletion = true
-	require.Equal(t, []inventory.Resource{vpc, doomed, used}, unknown)
+	require.Equal(t, []inventory.Resource{vpc, doomed, used, noKey}, unknown)
 
 	orphans, kept := inventory.Split(unknown)
-	require.Equal(t, []inventory.Resource{vpc, used}, orphans)
+	require.Equal(t, []inventory.Resource{vpc, used, noKey}, orphans)
 	require.Equal(t, []inventory.Resource{doomed}, kept)
 
 	unknown, err = inventory.New(api).FindUnknown(t.Context(), "acme", state)
 	require.NoError(t, err)
-	require.Len(t, unknown, 4, "nobody was asked about keys")
+	require.Len(t, unknown, 5, "nobody was asked about keys")
 
 	_, err = inventory.New(api).WithKeys(fakeKeys{"doomed": ""}).FindUnknown(t.Context(), "acme", state)
 	require.ErrorContains(t, err, "key doomed")
