@@ -60,6 +60,10 @@ test-unit: ## unit tests; needs no tools
 conformance: kumo ## the contract suites of queue, registry and lease on moto server as well
 	@tools/conformance.sh
 
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZ_FOR (30s), one after another
+	@tools/fuzz.sh
+
 .PHONY: lint
 lint: golangci-lint ## golangci-lint, and shellcheck where it is installed
 	@$(BIN)/golangci-lint run ./...
