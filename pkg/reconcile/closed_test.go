@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/lessor-dev/lessor/pkg/lease"
 	"github.com/lessor-dev/lessor/pkg/reconcile"
 	"github.com/lessor-dev/lessor/pkg/tenant"
 )
@@ -29,12 +30,15 @@ func TestNoOperationStarts(t *testing.T) {
 		// before and later are the outcomes if it happens before the look, or
 		// while the message waits for a slot.
 		before, later reconcile.Outcome
+		// raised is whether the fence counts up although no lease was taken.
+		raised int64
 	}{
 		"held": {
 			shut:   hold,
 			before: reconcile.Outcome{Action: reconcile.ActionDelete, Reason: reconcile.ReasonHeld},
 			// The nudge that follows an unhold may have been handed over to us.
-			later: reconcile.Outcome{Action: reconcile.ActionDelay, Reason: reconcile.ReasonHeld, Delay: 2 * time.Second},
+			later:  reconcile.Outcome{Action: reconcile.ActionDelay, Reason: reconcile.ReasonHeld, Delay: 2 * time.Second},
+			raised: 1,
 		},
 		"paused": {
 			shut:   shut(reconcile.ReasonPaused),
@@ -58,7 +62,9 @@ func TestNoOperationStarts(t *testing.T) {
 				w.accept(t, created(1))
 				tt.shut(t, w)
 				require.Equal(t, tt.before, w.deliver(t, "m1", created(1)))
-				require.Zero(t, w.row(t).Fence, "no lease was taken")
+				require.Equal(t, tt.raised, w.row(t).Fence)
+				require.Equal(t, tt.raised, w.row(t).CleanFence)
+				free(t, w.row(t))
 				require.Empty(t, w.engine.operations())
 			})
 		})
@@ -113,6 +119,66 @@ func TestHeldTenantGoesOnAfterTheNudge(t *testing.T) {
 		require.NoError(t, w.rows.ClearHold(t.Context(), acme))
 		require.Equal(t, reconcile.ReasonSettled, w.deliver(t, "m3", event(0, tenant.EventNudged)).Reason)
 		require.Equal(t, int64(2), w.row(t).AppliedSeq)
+	})
+}
+
+// An acquisition that is still on its way when its message is set aside must not
+// land, or the nudge would be handed over to a lease that nobody knows of.
+func TestHeldTenantLeavesNoRoomForALateAcquisition(t *testing.T) {
+	t.Parallel()
+
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+
+		before := w.accept(t, created(1))
+		hold(t, w)
+		require.Equal(t, reconcile.ActionDelete, w.deliver(t, "m1", created(1)).Action)
+
+		_, err := newLeases(w.table).Acquire(t.Context(), before, "m1")
+		require.ErrorIs(t, err, lease.ErrChanged)
+
+		require.NoError(t, w.rows.ClearHold(t.Context(), acme))
+		require.Equal(t, reconcile.ReasonSettled, w.deliver(t, "m2", event(0, tenant.EventNudged)).Reason)
+		free(t, w.row(t))
+	})
+}
+
+// Whoever was quicker than the hold works under the message, so it stays.
+func TestHeldTenantWhoseLeaseWasTakenMeanwhileKeepsItsMessage(t *testing.T) {
+	t.Parallel()
+
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+
+		before := w.accept(t, created(1))
+		hold(t, w)
+
+		seen := w.row(t)
+		_, err := newLeases(w.table).Acquire(t.Context(), before, "m1")
+		require.NoError(t, err)
+
+		outcome, err := w.settle(t, &message{id: "m1"}, seen)
+		require.NoError(t, err)
+		require.Equal(t, reconcile.Outcome{Action: reconcile.ActionWatch, Reason: reconcile.ReasonBusy}, outcome)
+	})
+}
+
+// A table that cannot be reached is no reason to drop a message.
+func TestHeldTenantKeepsItsMessageIfTheTableFails(t *testing.T) {
+	t.Parallel()
+
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+
+		w.accept(t, created(1))
+		hold(t, w)
+
+		rec := w.row(t)
+
+		w.table.Intercept(func(string) error { return errOutage }, nil)
+
+		_, err := w.settle(t, &message{id: "m1"}, rec)
+		require.ErrorIs(t, err, errOutage)
 	})
 }
 

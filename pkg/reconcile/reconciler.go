@@ -26,6 +26,8 @@ type Ledger interface {
 	// ReleaseSeen releases only if desired is still the one seen.
 	ReleaseSeen(ctx context.Context, id tenant.ID, token registry.Token, seen int64, clean bool) error
 	Published(ctx context.Context, id tenant.ID, operationID string) error
+	// RaiseFence keeps acquisitions by a row as old as rec from landing.
+	RaiseFence(ctx context.Context, rec tenant.Record) error
 }
 
 // Leases grants the right to work on a tenant.

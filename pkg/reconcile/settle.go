@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lessor-dev/lessor/pkg/lease"
+	"github.com/lessor-dev/lessor/pkg/registry"
 	"github.com/lessor-dev/lessor/pkg/tenant"
 )
 
@@ -53,7 +54,7 @@ func (r *Reconciler) attempt(ctx context.Context, msg Message, rec tenant.Record
 	case verdictHandOver:
 		return Outcome{Action: ActionDelete, Reason: ReasonHandedOver}, nil
 	case verdictHeld:
-		return Outcome{Action: ActionDelete, Reason: ReasonHeld}, nil
+		return r.setAside(ctx, rec)
 	case verdictBackoff:
 		return Outcome{Action: ActionDelay, Reason: ReasonBackoff, Delay: rec.NotBefore.Sub(now)}, nil
 	case verdictWork:
@@ -132,4 +133,20 @@ func (r *Reconciler) settled(ctx context.Context, rec tenant.Record) (Outcome, e
 	}
 
 	return Outcome{Action: ActionDelete, Reason: ReasonUnchanged}, nil
+}
+
+// setAside drops the message of a tenant that people hold: the nudge of the
+// unhold stands for it. An acquisition under this message that is still on its
+// way must not land afterwards, or the nudge would be handed over to nobody.
+func (r *Reconciler) setAside(ctx context.Context, rec tenant.Record) (Outcome, error) {
+	err := r.Ledger.RaiseFence(ctx, rec)
+
+	switch {
+	case errors.Is(err, registry.ErrMoved):
+		return Outcome{}, errRaced
+	case err != nil:
+		return Outcome{}, fmt.Errorf("setting the message of a held tenant aside: %w", err)
+	}
+
+	return Outcome{Action: ActionDelete, Reason: ReasonHeld}, nil
 }

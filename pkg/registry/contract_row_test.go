@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lessor-dev/lessor/pkg/lease"
 	"github.com/lessor-dev/lessor/pkg/registry"
 	"github.com/lessor-dev/lessor/pkg/registry/registrytest"
 	"github.com/lessor-dev/lessor/pkg/tenant"
@@ -24,6 +25,9 @@ func releaseCases() map[string]func(*testing.T, registrytest.Open) {
 		"release/seen":           testReleaseSeen,
 		"release/moved on":       testReleaseMoved,
 		"release/fence survives": testFenceSurvives,
+		"raise/unclean":          func(t *testing.T, open registrytest.Open) { t.Helper(); testRaiseFence(t, open, false, 0) },
+		"raise/clean":            func(t *testing.T, open registrytest.Open) { t.Helper(); testRaiseFence(t, open, true, 2) },
+		"raise/moved on":         testRaiseFenceMoved,
 	}
 }
 
@@ -89,6 +93,43 @@ func testFenceSurvives(t *testing.T, open registrytest.Open) {
 
 		token = w.acquire(t)
 	}
+}
+
+func testRaiseFence(t *testing.T, open registrytest.Open, clean bool, want int64) {
+	t.Helper()
+
+	w, token := working(t, open)
+	require.NoError(t, w.Release(t.Context(), acme, token, clean))
+
+	seen := w.get(t)
+	require.NoError(t, w.RaiseFence(t.Context(), seen))
+
+	rec := w.get(t)
+	requireFree(t, rec)
+	require.Equal(t, int64(2), rec.Fence)
+	require.Equal(t, want, rec.CleanFence, "nobody wrote to the state meanwhile")
+	require.Equal(t, seen.DesiredSeq, rec.DesiredSeq)
+
+	_, err := w.leases.Acquire(t.Context(), seen, "message-1")
+	require.ErrorIs(t, err, lease.ErrChanged, "an acquisition from before")
+	require.Equal(t, int64(3), w.acquire(t).Fence)
+}
+
+func testRaiseFenceMoved(t *testing.T, open registrytest.Open) {
+	t.Helper()
+
+	w := newWorld(t, open)
+	free := w.accept(t, created())
+	token := w.acquire(t)
+	taken := w.get(t)
+
+	for _, seen := range []tenant.Record{free, taken} {
+		require.ErrorIs(t, w.RaiseFence(t.Context(), seen), registry.ErrMoved)
+	}
+
+	require.Equal(t, taken, w.get(t), "nothing was written")
+	require.NoError(t, w.Release(t.Context(), acme, token, true))
+	require.ErrorIs(t, w.RaiseFence(t.Context(), free), registry.ErrMoved)
 }
 
 func rowCases() map[string]func(*testing.T, registrytest.Open) {

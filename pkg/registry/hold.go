@@ -23,6 +23,11 @@ const (
 	releaseCleanExpression = "SET updated_at = :now, clean_fence = :fence REMOVE " + leaseAttributes
 	seenCondition          = " AND desired_seq = :seen"
 
+	// Only a free lease of the same number is raised, so nobody's is taken.
+	raiseExpression      = "SET fence = :next, updated_at = :now"
+	raiseCleanExpression = "SET fence = :next, clean_fence = :next, updated_at = :now"
+	raiseCondition       = "attribute_not_exists(lease_owner) AND fence = :seen"
+
 	holdExpression   = "SET hold_reason = :reason, updated_at = :now"
 	unholdExpression = "SET updated_at = :now REMOVE hold_reason"
 	existsCondition  = "attribute_exists(created_at)"
@@ -122,6 +127,25 @@ func (r *Registry) release(token Token, clean bool) update {
 	}
 
 	return u
+}
+
+// RaiseFence counts the fence of a free lease up, so that no acquisition by a
+// row as old as rec, or older, can land any more. ErrMoved means that the lease
+// is not as in rec.
+func (r *Registry) RaiseFence(ctx context.Context, rec tenant.Record) error {
+	u := update{expression: raiseExpression, condition: raiseCondition, values: item{
+		":next": number(rec.Fence + 1), ":seen": number(rec.Fence), nowValue: number(r.now().UnixMilli()),
+	}}
+	if rec.CleanFence == rec.Fence {
+		u.expression = raiseCleanExpression
+	}
+
+	_, err := r.write(ctx, tenantKey(rec.ID), u)
+	if refused(err) {
+		return fmt.Errorf("raising the fence of %s: %w", rec.ID, ErrMoved)
+	}
+
+	return err
 }
 
 func (r *Registry) underLease(ctx context.Context, id tenant.ID, u update) error {
