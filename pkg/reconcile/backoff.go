@@ -15,6 +15,14 @@ type Backoff struct {
 // together would come back together.
 const jitterShare = 0.2
 
+// Beyond returns the delay that follows one of previous where attempts are not
+// counted: twice as long, within Min and Max, less up to a fifth by chance.
+func (b Backoff) Beyond(previous time.Duration, random float64) time.Duration {
+	previous = min(previous, b.Max)
+
+	return spread(min(max(b.Min, previous+previous), b.Max), random)
+}
+
 // After returns the delay before the attempt that follows attempt number n (1
 // is the first): Min, doubled with every attempt, at most Max, less up to a
 // fifth by chance. random is in [0, 1).
@@ -30,8 +38,10 @@ func (b Backoff) After(n int, random float64) time.Duration {
 		delay *= 2
 	}
 
-	delay = min(delay, b.Max)
+	return spread(min(delay, b.Max), random)
+}
 
+func spread(delay time.Duration, random float64) time.Duration {
 	return delay - time.Duration(float64(delay)*jitterShare*random)
 }
 

@@ -33,6 +33,8 @@ const (
 	ReasonUnchanged  Reason = "unchanged"
 	ReasonHeld       Reason = "held"
 	ReasonBackoff    Reason = "backoff"
+	ReasonStuck      Reason = "stuck"
+	ReasonBreaker    Reason = "breaker"
 	ReasonPaused     Reason = "paused"
 	ReasonDrain      Reason = "drain"
 	ReasonBusy       Reason = "busy"

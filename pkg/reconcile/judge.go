@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/lessor-dev/lessor/pkg/plan"
 	"github.com/lessor-dev/lessor/pkg/tenant"
@@ -13,8 +14,10 @@ import (
 // DynamoDB, which may have 400 KB, and every reader pays for its size.
 const MaxOutputBytes = 64 << 10
 
+const defaultMaxAttempts = 5
+
 // judgeResult turns the result of an operation into what to record.
-func (t *tenure) judgeResult(p plan.Plan, done *operationDone) {
+func (t *tenure) judgeResult(rec tenant.Record, p plan.Plan, done *operationDone) {
 	s := &done.settlement
 
 	if done.result.Failure == nil {
@@ -23,20 +26,7 @@ func (t *tenure) judgeResult(p plan.Plan, done *operationDone) {
 	}
 
 	if failure := done.result.Failure; failure != nil {
-		switch failure.Kind.Retry() {
-		case tenant.RetryNever:
-			s.Attempts++
-			s.GaveUp = true
-		case tenant.RetryUncounted:
-			s.NotBefore = t.now().Add(t.Config.Backoff.After(1, chance()))
-			if failure.Kind == tenant.KindInterrupted {
-				s.NotBefore = t.now()
-			}
-		case tenant.RetryCounted:
-			s.Attempts++
-			s.GaveUp = s.Attempts >= maxAttempts(p.Blueprint)
-			s.NotBefore = t.now().Add(t.Config.Backoff.After(s.Attempts, chance()))
-		}
+		t.judgeFailure(rec, p, done)
 
 		return
 	}
@@ -51,14 +41,72 @@ func (t *tenure) judgeResult(p plan.Plan, done *operationDone) {
 	}
 }
 
-const defaultMaxAttempts = 5
+// judgeFailure decides on the next attempt.
+func (t *tenure) judgeFailure(rec tenant.Record, p plan.Plan, done *operationDone) {
+	s := &done.settlement
+	kind := done.result.Failure.Kind
 
-func maxAttempts(b tenant.Blueprint) int {
-	if b.MaxAttempts > 0 {
-		return b.MaxAttempts
+	if kind.Retry() == tenant.RetryUncounted {
+		s.NotBefore = t.now().Add(t.wait(rec, kind))
+
+		return
 	}
 
-	return defaultMaxAttempts
+	s.Attempts++
+	s.NotBefore = t.now().Add(t.Config.Backoff.After(s.Attempts, chance()))
+
+	if s.Attempts < lastAttempt(kind, p.Blueprint) {
+		return
+	}
+
+	if !slices.Contains(p.Steps, plan.StepDestroy) {
+		s.GaveUp = true
+
+		return
+	}
+
+	// What is to be deleted costs money and may hold data for as long as it
+	// is there, so nobody gives up on that. The outside is told once.
+	before := failureOf(rec)
+	done.stuck = true
+	s.Tell = before == nil || rec.Attempts < lastAttempt(before.Kind, p.Blueprint)
+}
+
+// lastAttempt is the one after which a failure of a kind is not retried.
+func lastAttempt(kind tenant.Kind, b tenant.Blueprint) int {
+	switch {
+	case kind.Retry() == tenant.RetryNever:
+		return 1
+	case b.MaxAttempts > 0:
+		return b.MaxAttempts
+	default:
+		return defaultMaxAttempts
+	}
+}
+
+// failureOf is how the last operation failed, nil if it did not.
+func failureOf(rec tenant.Record) *tenant.Failure {
+	if rec.Last == nil {
+		return nil
+	}
+
+	return rec.Last.Failure
+}
+
+// wait is the delay after a failure that is not counted.
+func (t *tenure) wait(rec tenant.Record, kind tenant.Kind) time.Duration {
+	before := failureOf(rec)
+
+	switch {
+	case kind == tenant.KindInterrupted && t.Interrupt.Err() != nil:
+		return 0
+	case kind == tenant.KindThrottled && before != nil && before.Kind == kind:
+		ended := rec.Last.StartedAt.Add(rec.Last.Duration)
+
+		return t.Config.Backoff.Beyond(rec.NotBefore.Sub(ended), chance())
+	default:
+		return t.Config.Backoff.After(1, chance())
+	}
 }
 
 func oversized(outputs map[string]json.RawMessage) *tenant.Failure {
@@ -115,6 +163,8 @@ func (t *tenure) compensate(rec tenant.Record, p plan.Plan, done operationDone) 
 
 	if undone.lost() || undone.interrupted() {
 		// Nobody gives up in a hurry: the next round decides anew.
+		undone.settlement.NotBefore = t.now().Add(t.wait(rec, tenant.KindInterrupted))
+
 		return undone, nil
 	}
 
@@ -132,6 +182,7 @@ func (t *tenure) compensate(rec tenant.Record, p plan.Plan, done operationDone) 
 	// ends in another compensation.
 	done.result.Failure = undone.result.Failure
 	done.settlement.GaveUp = false
+	done.stuck = true
 	done.settlement.NotBefore = t.now().Add(t.Config.Backoff.After(done.settlement.Attempts, chance()))
 	done.settlement.Outcome.Failure = &tenant.Failure{
 		Kind: undone.result.Failure.Kind,

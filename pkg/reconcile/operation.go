@@ -18,6 +18,9 @@ type operationDone struct {
 	op         engine.Operation
 	result     engine.Result
 	settlement registry.Settlement
+	// stuck means that attempts go on although they would otherwise be given
+	// up on, so that nothing is left behind.
+	stuck bool
 }
 
 func (d operationDone) failedWith(kind tenant.Kind) bool {
@@ -197,6 +200,7 @@ func (t *tenure) refused(rec tenant.Record, cause error) (operationDone, error) 
 	done.result.Failure = &tenant.Failure{Kind: tenant.KindInvalid, Message: invalid.Error(), Hint: invalid.Advice()}
 	done.settlement.Applied = nil
 	done.settlement.GaveUp = true
+	done.settlement.Attempts = rec.Attempts + 1
 	done.settlement.Outcome.Failure = done.result.Failure
 
 	return t.compensate(rec, plan.Plan{}, done)

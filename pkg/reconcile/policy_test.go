@@ -114,20 +114,6 @@ func TestFailedUpdateGoesBackToWhatWorked(t *testing.T) {
 	})
 }
 
-func TestFailedDeletionIsNotUndone(t *testing.T) {
-	t.Parallel()
-
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-
-		w.provision(t, "silo")
-		w.engine.will(fail(tenant.KindInvalid, "no"))
-
-		require.Equal(t, failed(), w.deliver(t, "m2", event(2, tenant.EventDeleted)))
-		require.Len(t, w.engine.operations(), 1)
-	})
-}
-
 func TestRollbackThatFailsIsTriedAgain(t *testing.T) {
 	t.Parallel()
 
@@ -139,7 +125,7 @@ func TestRollbackThatFailsIsTriedAgain(t *testing.T) {
 
 		for range attempts + 1 {
 			outcome := w.deliver(t, "m1", created(1))
-			require.Equal(t, reconcile.ReasonBackoff, outcome.Reason, "nothing is given up on while it is half there")
+			require.Equal(t, reconcile.ReasonStuck, outcome.Reason, "nothing is given up on while it is half there")
 			require.Positive(t, outcome.Delay)
 
 			rec := w.row(t)

@@ -25,7 +25,7 @@ func TestFailedAttemptIsRetried(t *testing.T) {
 	t.Parallel()
 
 	tests := map[tenant.Kind]int{
-		tenant.KindTransient: 1, tenant.KindThrottled: 1, tenant.KindQuota: 1, tenant.KindDenied: 1, tenant.KindTimeout: 1,
+		tenant.KindTransient: 1, tenant.KindThrottled: 0, tenant.KindQuota: 1, tenant.KindDenied: 1, tenant.KindTimeout: 1,
 		tenant.KindConflict: 1, tenant.KindUnknown: 1, tenant.KindLocked: 0,
 	}
 

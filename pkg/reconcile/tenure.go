@@ -127,8 +127,10 @@ func (t *tenure) after(done operationDone) Outcome {
 		return Outcome{Action: ActionDelete, Reason: ReasonSettled}
 	case s.GaveUp:
 		return Outcome{Action: ActionDelete, Reason: ReasonFailed}
-	case done.interrupted():
+	case done.interrupted() && t.Interrupt.Err() != nil:
 		return Outcome{Action: ActionDelay, Reason: ReasonDrain}
+	case done.stuck:
+		return Outcome{Action: ActionDelay, Reason: ReasonStuck, Delay: max(0, s.NotBefore.Sub(t.now()))}
 	default:
 		return Outcome{Action: ActionDelay, Reason: ReasonBackoff, Delay: max(0, s.NotBefore.Sub(t.now()))}
 	}
@@ -195,7 +197,7 @@ func (t *tenure) run(rec tenant.Record) (operationDone, error) {
 		return operationDone{}, err
 	}
 
-	t.judgeResult(p, &done)
+	t.judgeResult(rec, p, &done)
 
 	if !done.settlement.GaveUp {
 		return done, nil

@@ -22,6 +22,7 @@ func settleCases() map[string]func(*testing.T, registrytest.Open) {
 		"settle/outputs are replaced":   testSettleReplacesOutputs,
 		"settle/failure":                testSettleFailure,
 		"settle/retry":                  testSettleRetry,
+		"settle/retry that is told":     testSettleTold,
 		"settle/retry at once":          testSettleRetryAtOnce,
 		"settle/unclean":                testSettleUnclean,
 		"settle/moved on":               testSettleMoved,
@@ -110,6 +111,25 @@ func testSettleFailure(t *testing.T, open registrytest.Open) {
 	require.Equal(t, "op-1", rec.Unpublished)
 	require.True(t, rec.Stack.Created, "what a failed operation left behind is known")
 	require.Equal(t, "no luck", rec.Last.Failure.Message)
+}
+
+func testSettleTold(t *testing.T, open registrytest.Open) {
+	t.Helper()
+
+	w, token := working(t, open)
+	s := failure(1, "op-1")
+	s.Tell = true
+
+	settled, err := w.Settle(t.Context(), acme, token, s)
+	require.NoError(t, err)
+	require.True(t, settled.Released)
+
+	rec := settled.Record
+	requireFree(t, rec)
+	require.True(t, rec.NeedsWork(), "attempts go on")
+	require.Equal(t, "op-1", rec.Unpublished)
+	require.Equal(t, 3, rec.Attempts)
+	require.Equal(t, start().Add(time.Minute), rec.NotBefore)
 }
 
 func testSettleRetry(t *testing.T, open registrytest.Open) {

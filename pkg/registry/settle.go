@@ -20,6 +20,8 @@ type Settlement struct {
 	Outcome tenant.Outcome
 	// GaveUp ends the attempts at Target.
 	GaveUp bool
+	// Tell has a failure published although attempts go on.
+	Tell bool
 	// Attempts and NotBefore space further ones.
 	Attempts  int
 	NotBefore time.Time
@@ -138,9 +140,7 @@ func (r *Registry) settlement(token Token, s Settlement, release bool) (update, 
 		// A newer desired has all of its attempts before it.
 		set, remove = u.failure(s, release)
 	case release:
-		set, remove = retryCommon+recordRetry, removeProgress
-		u.values[":attempts"] = number(int64(s.Attempts))
-		u.values[":before"] = number(s.NotBefore.UnixMilli())
+		set, remove = u.retry(s), removeProgress
 	}
 
 	if err != nil {
@@ -180,6 +180,19 @@ func (u *update) success(s Settlement) (set, remove string, err error) {
 	u.values[":operation"] = text(s.Outcome.OperationID)
 
 	return recordCommon + recordSuccess, removeProgress + removeBackoff, nil
+}
+
+func (u *update) retry(s Settlement) (set string) {
+	u.values[":attempts"] = number(int64(s.Attempts))
+	u.values[":before"] = number(s.NotBefore.UnixMilli())
+
+	if !s.Tell {
+		return retryCommon + recordRetry
+	}
+
+	u.values[":operation"] = text(s.Outcome.OperationID)
+
+	return recordCommon + recordRetry
 }
 
 func (u *update) failure(s Settlement, release bool) (set, remove string) {

@@ -23,7 +23,7 @@ func (m *Metrics) initialise() {
 	touch(m.MessagesReceived, typeInvalid)
 	touch(m.MessagesDeleted, "settled", "failed", "handed_over", "unchanged", "held")
 	touch(m.MessagesDeadLettered, event.Codes()...)
-	touch(m.MessagesReleased, "backoff", "busy", "drain", "error", "lost", "paused")
+	touch(m.MessagesReleased, "backoff", "breaker", "busy", "drain", "error", "lost", "paused", "stuck")
 	touch(m.ReceiveRequests, "messages", "empty", "error")
 	touch(m.LeaseAcquisitions, "acquired", "takeover", "busy", "error")
 	touch(m.LeaseRenewals, "ok", "lost", "error")

@@ -41,14 +41,16 @@ const (
 )
 
 // Retry says how a failure of this kind is retried. Never means: not before
-// the next event, which may make it right.
+// the next event, which may make it right. What says nothing of the tenant is
+// not counted against it. Throttling is such a thing, and giving up would make
+// it worse: a rollback takes more calls than waiting.
 func (k Kind) Retry() Retry {
 	switch k {
 	case KindInvalid:
 		return RetryNever
-	case KindLocked, KindInterrupted, KindLeaseLost:
+	case KindLocked, KindInterrupted, KindLeaseLost, KindThrottled:
 		return RetryUncounted
-	case KindTransient, KindThrottled, KindQuota, KindDenied, KindIntegrity, KindMemory,
+	case KindTransient, KindQuota, KindDenied, KindIntegrity, KindMemory,
 		KindTimeout, KindConflict, KindUnknown:
 		return RetryCounted
 	}

@@ -13,9 +13,9 @@ func TestKindRetry(t *testing.T) {
 
 	tests := map[tenant.Retry][]tenant.Kind{
 		tenant.RetryNever:     {tenant.KindInvalid},
-		tenant.RetryUncounted: {tenant.KindLocked, tenant.KindInterrupted, tenant.KindLeaseLost},
+		tenant.RetryUncounted: {tenant.KindLocked, tenant.KindInterrupted, tenant.KindLeaseLost, tenant.KindThrottled},
 		tenant.RetryCounted: {
-			tenant.KindTransient, tenant.KindThrottled, tenant.KindQuota, tenant.KindDenied, tenant.KindIntegrity,
+			tenant.KindTransient, tenant.KindQuota, tenant.KindDenied, tenant.KindIntegrity,
 			tenant.KindMemory, tenant.KindTimeout, tenant.KindConflict, tenant.KindUnknown, tenant.Kind("of a newer worker"),
 		},
 	}
