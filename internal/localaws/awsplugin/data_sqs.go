@@ -49,7 +49,7 @@ func createQueue(ctx context.Context, c *clients, p part) (id string, outputs ma
 }
 
 // reachable puts our endpoint into a queue's URL. The emulator's own has the
-// address that it would have without a proxy.
+// address that it would have without a proxy, one made from an ARN that of AWS.
 func (c *clients) reachable(url string) string {
 	const partsOfPath = 2
 

@@ -52,7 +52,8 @@ func (p *Provider) Create(ctx context.Context, req *pulumirpc.CreateRequest) (*p
 	return &pulumirpc.CreateResponse{Id: made.ID, Properties: state}, nil
 }
 
-// Read refreshes or imports a resource. One that is gone has no id.
+// Read refreshes or imports a resource, by any of the ids that the page of its
+// type in the Pulumi registry gives for imports. One that is gone has no id.
 func (p *Provider) Read(ctx context.Context, req *pulumirpc.ReadRequest) (*pulumirpc.ReadResponse, error) {
 	t, olds, err := p.request(req.GetUrn(), req.GetInputs())
 	if err != nil {
@@ -65,7 +66,12 @@ func (p *Provider) Read(ctx context.Context, req *pulumirpc.ReadRequest) (*pulum
 	}
 	defer stop()
 
-	found, exists, err := b.read(ctx, t, req.GetId())
+	id := req.GetId()
+	if t.idOf != nil {
+		id = t.idOf(b.clients, id)
+	}
+
+	found, exists, err := b.read(ctx, t, id)
 	p.dieIfScripted(err)
 
 	if err != nil {

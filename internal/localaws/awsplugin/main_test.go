@@ -60,7 +60,15 @@ func newHost(t *testing.T, emulator string, opts cloudsim.Options) *host {
 		})
 	}
 
-	server := httptest.NewServer(mux)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.Header.Get("X-Amz-Target"), cloudsim.TaggingTarget) {
+			cloud.Handler().ServeHTTP(w, r)
+
+			return
+		}
+
+		mux.ServeHTTP(w, r)
+	}))
 	h := &host{t: t, cloud: cloudsim.NewClient(server.URL, nil), endpoint: server.URL, exits: make(chan int, 1)}
 	h.Provider = awsplugin.New(awsplugin.Options{Endpoint: server.URL, Exit: func(code int) { h.exits <- code }})
 
@@ -215,8 +223,43 @@ func (h *host) steady(m made, inputs props) {
 	require.JSONEq(h.t, h.json(m.inputs), h.json(read.GetInputs()), "%s: inputs after a refresh", m.typ)
 	require.JSONEq(h.t, h.json(m.state), h.json(read.GetProperties()), "%s: state after a refresh", m.typ)
 
-	imported := h.refresh(made{typ: m.typ, id: m.id})
-	require.JSONEq(h.t, h.json(m.inputs), h.json(imported.GetInputs()), "%s: import", m.typ)
+	for _, id := range append(otherIDs(m), m.id) {
+		imported := h.refresh(made{typ: m.typ, id: id})
+		require.Equal(h.t, m.id, imported.GetId(), "%s: import of %s", m.typ, id)
+		require.JSONEq(h.t, h.json(m.inputs), h.json(imported.GetInputs()), "%s: import of %s", m.typ, id)
+		require.JSONEq(h.t, h.json(m.state), h.json(imported.GetProperties()), "%s: import of %s", m.typ, id)
+
+		// What a dead engine left is the inputs alone.
+		adopted := h.refresh(made{typ: m.typ, id: id, inputs: m.inputs})
+		require.JSONEq(h.t, h.json(m.inputs), h.json(adopted.GetInputs()), "%s: adoption of %s", m.typ, id)
+		require.JSONEq(h.t, h.json(m.state), h.json(adopted.GetProperties()), "%s: adoption of %s", m.typ, id)
+	}
+
+	for _, id := range noIDs(m) {
+		require.Empty(h.t, h.refresh(made{typ: m.typ, id: id, inputs: m.inputs}).GetId(), "%s: import of %s", m.typ, id)
+	}
+}
+
+// otherIDs are import ids of a resource beside its own id, as its page in the
+// Pulumi registry has them.
+func otherIDs(m made) []string {
+	switch m.typ {
+	case cloudsim.TypeQueue, cloudsim.TypeQueuePolicy, cloudsim.TypeRedrivePolicy:
+		_, name, _ := strings.Cut(m.id, cloudsim.Account)
+
+		return []string{
+			"https://sqs." + region + ".amazonaws.com/" + cloudsim.Account + name, "http://localhost:4566/" + cloudsim.Account + name,
+		}
+	case cloudsim.TypeVersioning, cloudsim.TypeEncryption, cloudsim.TypeLifecycle:
+		return []string{m.id + "," + cloudsim.Account}
+	default:
+		return nil
+	}
+}
+
+// noIDs are ids of nothing, in the form of the type.
+func noIDs(m made) []string {
+	return []string{m.id + "0", m.id + ",123456789012"}
 }
 
 func (h *host) json(s *structpb.Struct) string {

@@ -29,6 +29,10 @@ type resourceType struct {
 	timeout time.Duration
 	// data makes the resource in the emulator too; nil if nobody uses it.
 	data *dataPlane
+	// idOf turns the other forms of an import id into the one that the
+	// resource has here; nil where there is one form. It returns "" for the
+	// id of somebody else's.
+	idOf func(c *clients, id string) string
 }
 
 type calls struct{ create, read, update, remove string }

@@ -1,5 +1,11 @@
 package awsplugin
 
+import (
+	"strings"
+
+	"github.com/lessor-dev/lessor/internal/localaws/cloudsim"
+)
+
 const maxBucketName = 63
 
 func s3Types() []resourceType {
@@ -45,7 +51,17 @@ func bucketSetting(typ, noun, call string, data *dataPlane, inputs map[string]pr
 	inputs["expectedBucketOwner"] = property{replace: true}
 
 	return resourceType{
-		typ: typ, service: "S3", noun: noun, inputs: inputs, data: data,
+		typ: typ, service: "S3", noun: noun, inputs: inputs, data: data, idOf: bucketOf,
 		calls: calls{"Put" + call, "Get" + call, "Put" + call, "Delete" + call},
 	}
+}
+
+// bucketOf reads the id of a bucket's setting: BUCKET or BUCKET,OWNER.
+func bucketOf(_ *clients, id string) string {
+	bucket, owner, given := strings.Cut(id, ",")
+	if given && owner != cloudsim.Account {
+		return ""
+	}
+
+	return bucket
 }

@@ -10,7 +10,7 @@ func sqsTypes() []resourceType {
 
 	return []resourceType{
 		{
-			typ: "aws:sqs/queue:Queue", service: "SQS", noun: "SQS Queue", taggable: true, data: queueData(),
+			typ: "aws:sqs/queue:Queue", service: "SQS", noun: "SQS Queue", taggable: true, data: queueData(), idOf: (*clients).reachable,
 			calls: calls{"CreateQueue", "GetQueueAttributes", "SetQueueAttributes", "DeleteQueue"},
 			name:  autoName{property: "name", limit: 80},
 			inputs: map[string]property{
@@ -35,7 +35,7 @@ func sqsTypes() []resourceType {
 		},
 		{
 			typ: "aws:sqs/redrivePolicy:RedrivePolicy", service: "SQS", noun: "SQS Queue Redrive Policy",
-			data:  queueSetting("RedrivePolicy", "redrivePolicy"),
+			data: queueSetting("RedrivePolicy", "redrivePolicy"), idOf: (*clients).reachable,
 			calls: calls{"SetQueueAttributes", "GetQueueAttributes", "SetQueueAttributes", "SetQueueAttributes"},
 			inputs: map[string]property{
 				"queueUrl":      {required: true, replace: true},
@@ -44,7 +44,7 @@ func sqsTypes() []resourceType {
 		},
 		{
 			typ: "aws:sqs/queuePolicy:QueuePolicy", service: "SQS", noun: "SQS Queue Policy",
-			data:  queueSetting("Policy", "policy"),
+			data: queueSetting("Policy", "policy"), idOf: (*clients).reachable,
 			calls: calls{"SetQueueAttributes", "GetQueueAttributes", "SetQueueAttributes", "SetQueueAttributes"},
 			inputs: map[string]property{
 				"queueUrl": {required: true, replace: true},
