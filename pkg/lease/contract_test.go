@@ -33,6 +33,10 @@ func TestContract(t *testing.T) {
 			"renew after take-over":       testRenewAfterTakeOver,
 			"renew twice":                 testRenewTwice,
 			"renew after release":         testRenewAfterRelease,
+			"end":                         testEnd,
+			"end what is alive":           testEndWhatIsAlive,
+			"end what is free":            testEndWhatIsFree,
+			"a renewal defeats the end":   testRenewalDefeatsEnd,
 			"contention":                  testContention,
 			"contention for a dead lease": testContentionForADeadLease,
 		} {
@@ -230,6 +234,98 @@ func testRenewAfterRelease(t *testing.T, w *world) {
 	require.NoError(t, w.rows.Release(t.Context(), acme, held.Token(), true))
 	require.ErrorIs(t, held.Renew(t.Context()), lease.ErrLost)
 	require.Equal(t, tenant.Lease{}, w.get(t).Lease, "a late renewal brings nothing back")
+}
+
+func testEnd(t *testing.T, w *world) {
+	t.Helper()
+
+	// The fence before the dead one was clean: that must not count for the next.
+	first := w.acquire(t, w.leases())
+	require.NoError(t, w.rows.Release(t.Context(), acme, first.Token(), true))
+
+	dead := w.acquire(t, w.leases())
+	before := w.get(t)
+	c := newClock()
+	leases, other := w.leases(lease.WithClock(c.Now)), w.leases(lease.WithClock(c.Now))
+
+	require.False(t, leases.Stale(before))
+	require.False(t, other.Stale(before))
+	c.advance(duration + margin)
+	require.NoError(t, leases.End(t.Context(), before))
+
+	after := w.get(t)
+	want := before
+	want.Lease, want.Fence = tenant.Lease{}, dead.Token().Fence+1
+	require.Equal(t, want, after, "nothing else of the row is touched")
+
+	require.ErrorIs(t, other.End(t.Context(), before), lease.ErrChanged, "once is enough")
+	require.Equal(t, after, w.get(t))
+
+	require.ErrorIs(t, dead.Renew(t.Context()), lease.ErrLost)
+	require.ErrorIs(t, w.rows.Release(t.Context(), acme, dead.Token(), true), registry.ErrLeaseLost)
+	require.Equal(t, after, w.get(t), "nothing of the dead holder lands")
+
+	next := w.acquire(t, w.leases())
+	require.Equal(t, dead.Token().Fence+2, next.Token().Fence)
+	require.False(t, next.CleanPredecessor(), "a write of the dead holder may still land")
+}
+
+func testEndWhatIsAlive(t *testing.T, w *world) {
+	t.Helper()
+
+	held := w.acquire(t, w.leases())
+	rec := w.get(t)
+	c := newClock()
+	leases := w.leases(lease.WithClock(c.Now))
+
+	var busy *lease.HeldError
+
+	require.ErrorAs(t, leases.End(t.Context(), rec), &busy, "who has not watched knows nothing")
+	require.Equal(t, registry.Token{Owner: busy.Owner, Fence: busy.Fence}, held.Token())
+
+	c.advance(duration + margin - time.Millisecond)
+	require.ErrorAs(t, leases.End(t.Context(), rec), &busy)
+	require.Equal(t, time.Millisecond, busy.WaitAtLeast)
+	require.Equal(t, rec, w.get(t))
+	require.NoError(t, held.Renew(t.Context()))
+}
+
+func testEndWhatIsFree(t *testing.T, w *world) {
+	t.Helper()
+
+	free := w.get(t)
+	require.ErrorIs(t, w.leases().End(t.Context(), free), lease.ErrChanged)
+
+	held := w.acquire(t, w.leases())
+	c := newClock()
+	leases := w.leases(lease.WithClock(c.Now))
+	rec := w.get(t)
+	leases.Stale(rec)
+	c.advance(duration + margin)
+	require.NoError(t, w.rows.Release(t.Context(), acme, held.Token(), true))
+
+	require.ErrorIs(t, leases.End(t.Context(), rec), lease.ErrChanged, "it was let go meanwhile")
+	require.Equal(t, held.Token().Fence, w.get(t).Fence)
+
+	next := w.acquire(t, w.leases())
+	require.ErrorIs(t, leases.End(t.Context(), rec), lease.ErrChanged, "somebody else has it by now")
+	require.NoError(t, next.Renew(t.Context()))
+}
+
+func testRenewalDefeatsEnd(t *testing.T, w *world) {
+	t.Helper()
+
+	held := w.acquire(t, w.leases())
+	c := newClock()
+	leases := w.leases(lease.WithClock(c.Now))
+	rec := w.get(t)
+	leases.Stale(rec)
+	c.advance(duration + margin)
+	require.NoError(t, held.Renew(t.Context()))
+
+	require.ErrorIs(t, leases.End(t.Context(), rec), lease.ErrChanged)
+	require.Equal(t, held.Token().Fence, w.get(t).Fence)
+	require.NoError(t, held.Renew(t.Context()))
 }
 
 const contenders = 50

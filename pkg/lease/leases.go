@@ -64,6 +64,9 @@ const (
 
 	renewUpdate    = "SET rvn = :rvn, lease_until = :until"
 	renewCondition = "lease_owner = :mine AND fence = :fence"
+	// The clean fence stays: nobody knows what of the dead holder is still on
+	// its way, so that the next one must fence it.
+	endUpdate = "SET fence = :next REMOVE lease_owner, rvn, lease_ms, lease_until, lease_message"
 )
 
 // callTimeout bounds one call; a lease has time for several.
@@ -132,9 +135,7 @@ func (l *Leases) Acquire(ctx context.Context, rec tenant.Record, messageID strin
 
 	if rec.Lease.Owner != "" {
 		if left := l.wait(rec); left > 0 {
-			return nil, &HeldError{
-				Owner: rec.Lease.Owner, Fence: rec.Fence, Message: rec.Lease.Message, Until: rec.Lease.Until, WaitAtLeast: left,
-			}
+			return nil, heldBy(rec, left)
 		}
 
 		condition = staleCondition
@@ -169,6 +170,45 @@ func (l *Leases) Acquire(ctx context.Context, rec tenant.Record, messageID strin
 	}
 
 	return l.afterFailure(ctx, granted, err)
+}
+
+// End takes a dead lease from its holder and leaves it free, for a tenant that
+// no message stands for: the next holder comes with a message of its own. It
+// fails with a *HeldError if the lease in rec did not stand still for long
+// enough, and with ErrChanged if the row is no longer as in rec or the lease is
+// free.
+func (l *Leases) End(ctx context.Context, rec tenant.Record) error {
+	if rec.Lease.Owner == "" {
+		return ErrChanged
+	}
+
+	if left := l.wait(rec); left > 0 {
+		return heldBy(rec, left)
+	}
+
+	err := l.update(ctx, rec.ID, endUpdate, staleCondition, map[string]types.AttributeValue{
+		":next":  number(rec.Fence + 1),
+		":owner": text(rec.Lease.Owner),
+		":seen":  number(rec.Fence),
+		":old":   text(rec.Lease.RVN),
+	})
+
+	switch {
+	case refused(err):
+		return ErrChanged
+	case err != nil:
+		return fmt.Errorf("ending the lease: %w", err)
+	}
+
+	l.seen.drop(rec.ID)
+
+	return nil
+}
+
+func heldBy(rec tenant.Record, left time.Duration) *HeldError {
+	return &HeldError{
+		Owner: rec.Lease.Owner, Fence: rec.Fence, Message: rec.Lease.Message, Until: rec.Lease.Until, WaitAtLeast: left,
+	}
 }
 
 // wait is how long the lease must still stand where it is.
