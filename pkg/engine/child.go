@@ -62,7 +62,7 @@ func Child(ctx context.Context, programs Programs, stdin io.Reader, stdout io.Wr
 	go listener.guard.watch(lifetime)
 	go listener.listen(lifetime)
 
-	result := perform(ctx, o, programs, out)
+	result := perform(ctx, o, programs, out, listener.guard)
 	if err := out.write(report{Result: &result}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 
@@ -73,70 +73,93 @@ func Child(ctx context.Context, programs Programs, stdin io.Reader, stdout io.Wr
 }
 
 // perform runs the operation and never fails without a result.
-func perform(ctx context.Context, o order, programs Programs, out *lineWriter) (result Result) {
+func perform(ctx context.Context, o order, programs Programs, out *lineWriter, guard *leaseGuard) (result Result) {
+	unstarted := Result{Resources: unknownResources, StackCreated: o.Operation.Stack.Created}
+
 	defer func() {
 		if value := recover(); value != nil {
-			result = Result{Resources: unknownResources, StackCreated: o.Operation.Stack.Created, Failure: &tenant.Failure{
+			result = unstarted
+			result.Failure = &tenant.Failure{
 				Kind: tenant.KindUnknown, Message: oneLine(fmt.Sprintf("panic: %v", value)), Hint: hints[tenant.KindUnknown],
-			}}
+			}
 		}
 	}()
 
-	j, done, err := newJob(ctx, o, programs, func(p Progress) {
+	if o.Settings.Leased && !guard.await(startBound) {
+		unstarted.Failure = &tenant.Failure{Kind: tenant.KindLeaseLost, Message: "no word of the lease came", Hint: hints[tenant.KindLeaseLost]}
+
+		return unstarted
+	}
+
+	j, err := newJob(ctx, o, programs, guard, func(p Progress) {
 		// If nobody listens any more, the end of stdin tells so too.
 		_ = out.write(report{Progress: &p})
 	})
 	if err != nil {
-		return Result{Resources: unknownResources, StackCreated: o.Operation.Stack.Created, Clean: true, Failure: &tenant.Failure{
-			Kind: tenant.KindUnknown, Message: oneLine(err.Error()), Hint: hints[tenant.KindUnknown],
-		}}
+		unstarted.Failure = failureOf(err)
+		if ctx.Err() != nil {
+			unstarted.Failure.Kind, unstarted.Failure.Hint = tenant.KindInterrupted, hints[tenant.KindInterrupted]
+		}
+
+		return unstarted
 	}
 
 	result = j.run(ctx)
-	if err := done(); err != nil {
-		result.Clean = false
+
+	clean, err := j.state.Close(ctx)
+	result.Clean = result.Clean && clean
+
+	if err != nil {
+		result.Complaints = append(result.Complaints, oneLine(err.Error()))
 	}
 
 	return result
 }
 
-func newJob(ctx context.Context, o order, programs Programs, notify func(Progress)) (*job, func() error, error) {
+func newJob(ctx context.Context, o order, programs Programs, guard *leaseGuard, notify func(Progress)) (*job, error) {
 	if o.Operation.Stack.Name == "" || o.Operation.Stack.Project == "" {
-		return nil, nil, errNoStack
+		return nil, errNoStack
 	}
 
 	version, err := semver.ParseTolerant(o.Settings.Version)
 	if err != nil {
-		return nil, nil, fmt.Errorf("reading the CLI's version: %w", err)
+		return nil, fmt.Errorf("reading the CLI's version: %w", err)
 	}
 
-	var backend stateBackend = plainBackend{getenv: os.Getenv}
+	j := &job{order: o, programs: programs, notify: notify}
 
-	url, done, err := backend.open(ctx, o.Operation)
-	if err != nil {
-		return nil, nil, fmt.Errorf("opening the state: %w", err)
+	if o.Settings.PlainState {
+		j.state = openPlain(o.Operation, os.Getenv)
+	} else {
+		left := guard.left
+		if !o.Settings.Leased {
+			left = func() time.Duration { return MaxOperationTimeout }
+		}
+
+		if j.gate, err = openState(ctx, o.Operation, left, killOwnCLI); err != nil {
+			return nil, err
+		}
+
+		j.state = j.gate
 	}
 
-	j := &job{
-		order:    o,
-		programs: programs,
-		notify:   notify,
-		command: &command{
-			path:           o.Settings.Pulumi,
-			version:        version,
-			environ:        cliEnvironment(os.Environ(), o.Settings.Slot, url),
-			temp:           o.Settings.Slot.Temp,
-			grace:          o.Settings.InterruptGrace,
-			terminateGrace: o.Settings.TerminateGrace,
-			ended:          make(chan struct{}, 1),
-		},
+	j.command = &command{
+		path:           o.Settings.Pulumi,
+		version:        version,
+		environ:        cliEnvironment(os.Environ(), o.Settings.Slot, j.state.URL()),
+		temp:           o.Settings.Slot.Temp,
+		grace:          o.Settings.InterruptGrace,
+		terminateGrace: o.Settings.TerminateGrace,
+		ended:          make(chan struct{}, 1),
 	}
 
 	if err := j.prepare(ctx); err != nil {
-		return nil, nil, errors.Join(err, done())
+		_, closeErr := j.state.Close(ctx)
+
+		return nil, errors.Join(err, closeErr)
 	}
 
-	return j, done, nil
+	return j, nil
 }
 
 // listener follows the instructions that come down stdin.

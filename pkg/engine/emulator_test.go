@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -212,4 +213,22 @@ func (b *bed) pulumi(t *testing.T, args ...string) (string, error) {
 	out, err := cmd.CombinedOutput()
 
 	return string(out), err
+}
+
+// keys are those of the bed's bucket.
+func (b *bed) keys(t *testing.T) []string {
+	t.Helper()
+
+	var listed struct {
+		Contents []struct{ Key string }
+	}
+
+	require.NoError(t, xml.Unmarshal([]byte(call(t, http.MethodGet, "/"+b.bucket+"?list-type=2", "", "")), &listed))
+
+	keys := []string{}
+	for _, object := range listed.Contents {
+		keys = append(keys, object.Key)
+	}
+
+	return keys
 }

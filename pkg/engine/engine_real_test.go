@@ -127,7 +127,7 @@ func TestALifeOnTheRealCLI(t *testing.T) {
 	res = b.Run(t.Context(), 0, b.operation("Acme_1", true, "plain", plan.StepRemove), engine.Watch{})
 	require.NotNil(t, res.Failure)
 	require.Equal(t, tenant.KindIntegrity, res.Failure.Kind, res.Failure)
-	require.Contains(t, res.Failure.Message, "still has resources")
+	require.Contains(t, res.Failure.Message, "the stack still holds 5 resources")
 
 	t.Log("a deletion")
 
@@ -139,30 +139,35 @@ func TestALifeOnTheRealCLI(t *testing.T) {
 
 	res = b.Run(t.Context(), 0, op, end.watch())
 	require.Nil(t, res.Failure)
-	require.Equal(t, []string{"up", "destroy", "stack rm"}, b.operations(t))
-	require.Equal(t, 3, res.Processes)
+	require.Equal(t, []string{"up", "destroy"}, b.operations(t))
+	require.Equal(t, 2, res.Processes)
 	require.Zero(t, res.Resources)
 	require.False(t, res.StackCreated)
 
 	last = end.all()[len(end.all())-1]
 	require.Equal(t, engine.Progress{Step: plan.StepDestroy, Done: 2, Planned: 2, Resource: last.Resource}, last)
 
+	t.Log("what is left is an empty stack, without history")
+
 	out, err := b.pulumi(t, "stack", "ls", "--json")
 	require.NoError(t, err, out)
-	require.JSONEq(t, "[]", out)
+	require.Contains(t, out, `"name": "Acme_1"`)
+	require.Equal(t, []string{".pulumi/meta.yaml", ".pulumi/stacks/lessor/Acme_1.json"}, b.keys(t))
 
-	t.Log("deleting again finds nothing and is no failure, unless the row knows better")
+	t.Log("deleting again finds nothing, whatever the row says")
 
-	res = b.Run(t.Context(), 0, b.operation("Acme_1", false, "plain", plan.StepDestroy, plan.StepRemove), engine.Watch{})
-	require.Nil(t, res.Failure)
-	require.Zero(t, res.Resources)
-
-	for _, step := range []plan.Step{plan.StepUp, plan.StepDestroy, plan.StepRefresh, plan.StepPreview, plan.StepRemove} {
-		res = b.Run(t.Context(), 0, b.operation("Acme_1", true, "plain", step), engine.Watch{})
-		require.NotNil(t, res.Failure, step)
-		require.Equal(t, tenant.KindIntegrity, res.Failure.Kind, res.Failure)
-		require.True(t, res.StackCreated)
+	for _, created := range []bool{false, true} {
+		res = b.Run(t.Context(), 0, b.operation("Acme_1", created, "plain", plan.StepPrepareDelete, plan.StepDestroy, plan.StepRemove), engine.Watch{})
+		require.Nil(t, res.Failure)
+		require.Zero(t, res.Resources)
+		require.Zero(t, res.Processes)
 	}
+
+	t.Log("a second life begins anew")
+
+	res = b.Run(t.Context(), 0, b.operation("Acme_1", false, "plain", plan.StepUp), engine.Watch{})
+	require.Nil(t, res.Failure)
+	require.Equal(t, 2, res.Resources)
 }
 
 func requireOutputs(t *testing.T, res engine.Result, want string) {
@@ -214,7 +219,7 @@ func TestAStackThatExistsIsSelected(t *testing.T) {
 
 	res := b.Run(t.Context(), 0, b.operation("acme", false, "plain", plan.StepUp), engine.Watch{})
 	require.Nil(t, res.Failure)
-	require.Equal(t, []string{"stack init", "up"}, b.operations(t))
+	require.Equal(t, []string{"up"}, b.operations(t))
 	require.Zero(t, res.Changes["create"])
 	require.True(t, res.StackCreated)
 }
@@ -281,8 +286,8 @@ func TestALockedStackWaits(t *testing.T) {
 	res := b.Run(t.Context(), 0, b.operation("acme", true, "plain", plan.StepUp), engine.Watch{})
 	require.NotNil(t, res.Failure)
 	require.Equal(t, tenant.KindLocked, res.Failure.Kind, res.Failure)
-	require.Contains(t, res.Failure.Message, "ann@desk")
-	require.True(t, res.Clean)
+	require.Contains(t, res.Failure.Message, `"ann" at "desk" (pid 7) since 2026-01-02T03:04:05Z`)
+	require.Zero(t, res.Processes)
 }
 
 // TestEndings ends a program that would hang for ever in every way there is.

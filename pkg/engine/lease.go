@@ -37,6 +37,19 @@ func (g *leaseGuard) extend(until int64) {
 // known reports whether there is a lease to watch.
 func (g *leaseGuard) known() bool { return g.until.Load() != 0 }
 
+// await returns once there is word of the lease, or bound has passed.
+func (g *leaseGuard) await(bound time.Duration) bool {
+	const step = 5 * time.Millisecond
+
+	for deadline := time.Now().Add(bound); !g.known(); time.Sleep(step) {
+		if time.Now().After(deadline) {
+			return false
+		}
+	}
+
+	return true
+}
+
 // watch runs until ctx ends.
 func (g *leaseGuard) watch(ctx context.Context) {
 	timer := time.NewTimer(guardStep)

@@ -28,6 +28,10 @@ type Operation struct {
 	// CleanPredecessor reports that the last writer of the state got an answer
 	// to every write, so that none of its writes can still arrive.
 	CleanPredecessor bool `json:"cleanPredecessor,omitempty"`
+	// LookAfter is when nothing of an earlier owner can still be at work, if it
+	// did not end cleanly. A tenant only counts as gone if nothing is found then
+	// that carries its tag. It is zero if no look is due.
+	LookAfter time.Time `json:"lookAfter"`
 	// Resources is how many the state held when that was last known. It only
 	// serves to tell how far a step is that runs no program.
 	Resources int `json:"resources,omitempty"`
@@ -51,6 +55,8 @@ type Result struct {
 	// Repairs and Orphans are as in tenant.Outcome.
 	Repairs []tenant.Repair `json:"repairs,omitempty"`
 	Orphans []string        `json:"orphans,omitempty"`
+	// Complaints are for the log: what went wrong and did no harm.
+	Complaints []string `json:"complaints,omitempty"`
 	// StackCreated reports that the stack has a checkpoint.
 	StackCreated bool `json:"stackCreated"`
 	// Clean reports that every CLI process ended by itself, so that it

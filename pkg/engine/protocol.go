@@ -37,6 +37,10 @@ type settings struct {
 	Slot            slot          `json:"slot"`
 	InterruptGrace  time.Duration `json:"interruptGrace"`
 	TerminateGrace  time.Duration `json:"terminateGrace"`
+	// Leased reports that word of the lease follows.
+	Leased bool `json:"leased,omitempty"`
+	// PlainState keeps the state gate out.
+	PlainState bool `json:"plainState,omitempty"`
 }
 
 // instruction is every later line that a child reads. One of its fields is set.

@@ -43,6 +43,7 @@ type options struct {
 	command        []string
 	plugins        map[string]string
 	memory         int64
+	plainState     bool
 	terminateGrace time.Duration
 	timeoutGrace   time.Duration
 	backstop       time.Duration
@@ -67,6 +68,13 @@ func WithPlugins(plugins map[string]string) Option {
 // bytes. One that takes more is killed. There is no bound otherwise.
 func WithMemory(bytes int64) Option {
 	return func(o *options) { o.memory = bytes }
+}
+
+// WithPlainState lets the CLI write to the state bucket itself, as the Automation
+// API does: no write is fenced. Tests show with it what the state gate prevents;
+// nothing else may use it.
+func WithPlainState() Option {
+	return func(o *options) { o.plainState = true }
 }
 
 const (
@@ -181,6 +189,8 @@ func (r *Runner) Run(ctx context.Context, number int, op Operation, watch Watch)
 		Slot:            prepared,
 		InterruptGrace:  r.config.InterruptGrace,
 		TerminateGrace:  r.options.terminateGrace,
+		Leased:          watch.LeaseUntil != nil && !watch.LeaseUntil().IsZero(),
+		PlainState:      r.options.plainState,
 	}}
 
 	process, err := startProcess(r.options.command, prepared, r.slots.lock)
@@ -204,7 +214,7 @@ func (*Runner) notStarted(op Operation, err error) Result {
 	return Result{
 		Resources:    unknownResources,
 		StackCreated: op.Stack.Created,
-		Clean:        true,
+		Clean:        op.CleanPredecessor,
 		Failure: &tenant.Failure{
 			Kind:    tenant.KindTransient,
 			Message: oneLine("starting the operation: " + err.Error()),

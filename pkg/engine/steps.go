@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optdestroy"
@@ -9,6 +10,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optrefresh"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optup"
 
+	"github.com/lessor-dev/lessor/pkg/engine/checkpoint"
+	"github.com/lessor-dev/lessor/pkg/engine/stategate"
 	"github.com/lessor-dev/lessor/pkg/plan"
 	"github.com/lessor-dev/lessor/pkg/tenant"
 )
@@ -20,9 +23,16 @@ type job struct {
 	command  *command
 	notify   func(Progress)
 
+	state state
+	// gate is the state, unless that is the plain backend.
+	gate      *stategate.Gate
 	workspace auto.Workspace
 	stack     auto.Stack
 	result    Result
+	// known are the resources of the state as the operation found it.
+	known []checkpoint.Resource
+	// unproven is set if it is not certain that a tenant that was to go is gone.
+	unproven bool
 	// resources is how many the state holds as far as this job knows.
 	resources int
 }
@@ -73,27 +83,78 @@ func refreshesItself(step plan.Step) bool {
 
 // run makes every step until one fails.
 func (j *job) run(ctx context.Context) Result {
-	j.result.StackCreated = j.order.Operation.Stack.Created
+	j.result.StackCreated = j.state.Exists()
 	j.result.Resources = unknownResources
 	j.resources = j.order.Operation.Resources
+
+	failure := j.steps(ctx)
+	if failure != nil && ctx.Err() != nil {
+		failure.Kind, failure.Hint = tenant.KindInterrupted, hints[tenant.KindInterrupted]
+	}
+
+	j.result.Failure = failure
+	j.result.Processes = int(j.command.processes.Load())
+	j.result.Clean = !j.command.killed.Load() && !j.unproven
+
+	if j.gate != nil {
+		j.concludeState()
+	}
+
+	return j.result
+}
+
+func (j *job) steps(ctx context.Context) *tenant.Failure {
+	if failure := j.recover(ctx); failure != nil {
+		failure.Step = string(stepRecover)
+
+		return failure
+	}
 
 	for _, c := range calls(j.order.Operation.Steps) {
 		if failure := j.make(ctx, c); failure != nil {
 			failure.Step = string(c.step)
-			if ctx.Err() != nil {
-				failure.Kind, failure.Hint = tenant.KindInterrupted, hints[tenant.KindInterrupted]
-			}
 
-			j.result.Failure = failure
-
-			break
+			return failure
 		}
 	}
 
-	j.result.Processes = int(j.command.processes.Load())
-	j.result.Clean = !j.command.killed.Load()
+	if slices.Contains(j.order.Operation.Steps, plan.StepRemove) {
+		return nil
+	}
 
-	return j.result
+	// Resources that nobody knows are worth a word, but no failure: what was
+	// asked for is there.
+	arns, failure := j.orphans(ctx)
+	j.result.Orphans = arns
+
+	if failure != nil {
+		j.result.Complaints = append(j.result.Complaints, "looking for orphans: "+failure.Message)
+	}
+
+	return nil
+}
+
+// concludeState says what the gate knows of the operation. A write that was
+// refused outweighs whatever the CLI said: it may end with success although its
+// last write never landed.
+func (j *job) concludeState() {
+	j.result.StackCreated = j.gate.Exists()
+	j.result.Repairs = append(j.gate.Repairs(), j.result.Repairs...)
+	j.result.Complaints = append(j.result.Complaints, j.gate.Complaints()...)
+
+	refused := j.gate.Err()
+	if refused == nil {
+		return
+	}
+
+	step := ""
+	if j.result.Failure != nil {
+		step = j.result.Failure.Step
+	}
+
+	failure := *failureOf(refused)
+	failure.Step = step
+	j.result.Failure, j.result.Clean = &failure, false
 }
 
 func (j *job) make(ctx context.Context, c call) *tenant.Failure {
@@ -102,7 +163,14 @@ func (j *job) make(ctx context.Context, c call) *tenant.Failure {
 	}
 
 	switch c.step {
-	case plan.StepUp, plan.StepProtect, plan.StepPrepareDelete:
+	case plan.StepPrepareDelete:
+		if !j.state.Exists() {
+			// There is nothing to prepare, and an up would make it.
+			return nil
+		}
+
+		return j.up(ctx, c)
+	case plan.StepUp, plan.StepProtect:
 		return j.up(ctx, c)
 	case plan.StepPreview:
 		return j.preview(ctx)
@@ -180,6 +248,10 @@ func (j *job) preview(ctx context.Context) *tenant.Failure {
 }
 
 func (j *job) refresh(ctx context.Context) *tenant.Failure {
+	if j.absent() {
+		return nil
+	}
+
 	if failure := j.find(ctx); failure != nil {
 		return failure
 	}
@@ -194,10 +266,6 @@ func (j *job) refresh(ctx context.Context) *tenant.Failure {
 
 		return err //nolint:wrapcheck // execute turns it into a failure.
 	})
-	if j.absent(failure) {
-		return nil
-	}
-
 	j.count(col)
 
 	if failure != nil {
@@ -211,6 +279,10 @@ func (j *job) refresh(ctx context.Context) *tenant.Failure {
 }
 
 func (j *job) destroy(ctx context.Context, c call) *tenant.Failure {
+	if j.absent() {
+		return nil
+	}
+
 	if failure := j.find(ctx); failure != nil {
 		return failure
 	}
@@ -232,10 +304,6 @@ func (j *job) destroy(ctx context.Context, c call) *tenant.Failure {
 
 		return err //nolint:wrapcheck // execute turns it into a failure.
 	})
-	if j.absent(failure) {
-		return nil
-	}
-
 	j.count(col)
 
 	if failure == nil {
@@ -246,36 +314,26 @@ func (j *job) destroy(ctx context.Context, c call) *tenant.Failure {
 	return failure
 }
 
-// remove deletes the stack's files. The CLI refuses that, under its lock, while
-// the state holds any resource but the stack itself: that is the proof.
+// remove makes sure that nothing is left and forgets the stack.
 func (j *job) remove(ctx context.Context) *tenant.Failure {
-	if failure := j.find(ctx); failure != nil {
+	if failure := j.proveGone(ctx); failure != nil {
 		return failure
 	}
 
-	col := newCollector(plan.StepRemove, 0, j.notify)
-	failure := j.execute(ctx, col, nil, func(ctx context.Context) error {
-		// The SDK has no option for the backups.
-		_, _, _, err := j.command.Run(ctx, j.workspace.WorkDir(), nil, nil, nil, nil,
-			"stack", "rm", "--yes", "--remove-backups", j.order.Operation.Stack.Name)
-
-		return err
-	})
-
-	if failure != nil && !j.absent(failure) {
-		return failure
+	if j.gate != nil {
+		if err := j.gate.Remove(ctx); err != nil {
+			return failureOf(err)
+		}
 	}
 
 	j.setResources(0)
-	j.result.StackCreated = false
 
 	return nil
 }
 
-// absent reports whether a step failed because the stack is not there, and was
-// never known to be: then there is nothing to do.
-func (j *job) absent(failure *tenant.Failure) bool {
-	if failure == nil || j.result.StackCreated || !missingPattern.MatchString(failure.Message) {
+// absent reports whether there is no stack, so that nothing is to be done.
+func (j *job) absent() bool {
+	if j.state.Exists() {
 		return false
 	}
 

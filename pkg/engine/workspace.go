@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
@@ -12,24 +11,6 @@ import (
 
 	"github.com/lessor-dev/lessor/pkg/tenant"
 )
-
-// stateBackend opens a stack's state to the CLI.
-type stateBackend interface {
-	// open returns the backend's URL for the CLI, and what to call when the
-	// operation has ended: its error means that not every write of the state
-	// was answered.
-	open(ctx context.Context, op Operation) (url string, done func() error, err error)
-}
-
-// plainBackend lets the CLI talk to the bucket itself.
-type plainBackend struct{ getenv func(string) string }
-
-func (b plainBackend) open(_ context.Context, op Operation) (url string, done func() error, err error) {
-	return backendURL(op.Stack, "", b.getenv), func() error { return nil }, nil
-}
-
-// missingPattern is what the CLI says of a stack without a checkpoint.
-var missingPattern = regexp.MustCompile(`no stack named .*found`)
 
 // prepare writes Pulumi.yaml, with the project that the row recorded.
 func (j *job) prepare(ctx context.Context) error {
@@ -65,25 +46,18 @@ func (j *job) find(ctx context.Context) *tenant.Failure {
 	return nil
 }
 
-// open makes the stack ready. A stack that the row does not know is created,
-// unless it exists: then an earlier worker died before it could record it. A
-// stack that the row knows is never created, or an accident with its state
-// would end in a second set of resources.
+// open makes the stack ready, and creates it if there is none. The gate knows
+// whether there is: one that is missing by accident is no stack to create, or
+// the accident would end in a second set of resources.
 func (j *job) open(ctx context.Context) *tenant.Failure {
-	if j.result.StackCreated {
+	if j.state.Exists() || j.result.StackCreated {
 		return j.find(ctx)
 	}
 
 	col := newCollector("", 0, j.notify)
 
-	var exists bool
-
 	failure := j.execute(ctx, col, nil, func(ctx context.Context) error {
 		stack, err := auto.NewStack(ctx, j.order.Operation.Stack.Name, j.workspace)
-		if exists = err != nil && auto.IsCreateStack409Error(err); exists {
-			return nil
-		}
-
 		j.stack = stack
 
 		return err //nolint:wrapcheck // execute turns it into a failure.
@@ -93,10 +67,6 @@ func (j *job) open(ctx context.Context) *tenant.Failure {
 	}
 
 	j.result.StackCreated = true
-
-	if exists {
-		return j.find(ctx)
-	}
 
 	return nil
 }

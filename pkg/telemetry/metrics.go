@@ -40,6 +40,12 @@ type Metrics struct {
 	CLIProcesses         prometheus.Counter
 	ResultsPublished     *prometheus.CounterVec // outcome
 
+	BreakerState  *prometheus.GaugeVec   // region, tier
+	BreakerOpened *prometheus.CounterVec // region, tier
+
+	StateRepairs *prometheus.CounterVec // action
+	OrphansFound prometheus.Counter
+
 	Slots       prometheus.Gauge
 	MemoryLimit prometheus.Gauge
 	Draining    prometheus.Gauge
@@ -100,6 +106,16 @@ func NewMetrics(reg prometheus.Registerer, tiers []string) *Metrics {
 		ResultsPublished: counters("results_published_total",
 			"Result events published.", "outcome"),
 
+		BreakerState: gauges("breaker_state",
+			"Whether new operations in a region and tier are turned away: 0 no, 1 but for one, 2 all.", "region", "tier"),
+		BreakerOpened: counters("breaker_opened_total",
+			"Pauses of a region and tier because many tenants failed alike.", "region", "tier"),
+
+		StateRepairs: counters("state_repairs_total",
+			"What was mended in the state of stacks after a worker died.", "action"),
+		OrphansFound: counter("orphans_found_total",
+			"Resources found by a tenant's tag that its state does not know."),
+
 		Slots: gauge("slots",
 			"Operations that may run at once."),
 		MemoryLimit: gauge("memory_limit_bytes",
@@ -156,9 +172,29 @@ func (m *Metrics) OperationFinished(tier string, outcome tenant.Outcome, process
 	m.OperationDuration.WithLabelValues(tier, result).Observe(outcome.Duration.Seconds())
 	m.CLIProcesses.Add(float64(processes))
 	m.countSteps(outcome)
+	m.OrphansFound.Add(float64(len(outcome.Orphans)))
+
+	for _, r := range outcome.Repairs {
+		m.StateRepairs.WithLabelValues(string(r.Action)).Inc()
+	}
 
 	if peakMemory > 0 {
 		m.OperationMemory.Observe(float64(peakMemory))
+	}
+}
+
+// BreakerChanged notes that the breaker of a region and tier went to another
+// state: 0 closed, 1 half-open, 2 open.
+func (m *Metrics) BreakerChanged(region, tier string, state int) {
+	const open = 2
+
+	tier = m.known(tier)
+	opened := m.BreakerOpened.WithLabelValues(region, tier)
+
+	m.BreakerState.WithLabelValues(region, tier).Set(float64(state))
+
+	if state == open {
+		opened.Inc()
 	}
 }
 
@@ -170,7 +206,7 @@ func (m *Metrics) collectors() []prometheus.Collector {
 		m.ReceiveRequests, m.LastSuccessfulPoll, m.ReceiptsLost, m.EventsAccepted,
 		m.LeaseAcquisitions, m.LeaseRenewals, m.LeaseLost,
 		m.Operations, m.OperationDuration, m.OperationSteps, m.OperationMemory, m.OperationsInProgress,
-		m.CLIProcesses, m.ResultsPublished,
+		m.CLIProcesses, m.ResultsPublished, m.StateRepairs, m.OrphansFound,
 		m.Slots, m.MemoryLimit, m.Draining, m.Paused, m.BuildInfo,
 	}
 }

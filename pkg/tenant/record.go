@@ -170,8 +170,6 @@ const (
 	RepairRestored RepairAction = "restored"
 	// RepairMended took dangling references out of the state.
 	RepairMended RepairAction = "mended"
-	// RepairReopened made a stack anew whose creation was cut short.
-	RepairReopened RepairAction = "reopened"
 	// RepairImported took a resource into the state whose creation was cut
 	// short, RepairCleared forgot one that never came to be.
 	RepairImported RepairAction = "imported"
@@ -180,7 +178,7 @@ const (
 
 // RepairActions lists every action, for metrics that start at zero.
 func RepairActions() []RepairAction {
-	return []RepairAction{RepairLock, RepairRestored, RepairMended, RepairReopened, RepairImported, RepairCleared}
+	return []RepairAction{RepairLock, RepairRestored, RepairMended, RepairImported, RepairCleared}
 }
 
 // Repair is one thing that was mended.

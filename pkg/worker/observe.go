@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"maps"
@@ -9,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lessor-dev/lessor/pkg/breaker"
 	"github.com/lessor-dev/lessor/pkg/engine"
 	"github.com/lessor-dev/lessor/pkg/lease"
 	"github.com/lessor-dev/lessor/pkg/registry"
@@ -88,6 +90,19 @@ func (o *observer) OperationFinished(op engine.Operation, tier string, outcome t
 		"duration_seconds", outcome.Duration.Seconds(), "resources", outcome.Resources,
 		"changes", outcome.Changes, "processes", res.Processes, "clean", res.Clean)
 
+	for _, r := range outcome.Repairs {
+		o.logger(op, tier).Warn("state repaired", "action", string(r.Action), "detail", r.Detail)
+	}
+
+	if len(outcome.Orphans) > 0 {
+		o.logger(op, tier).Warn("orphans found", "arns", outcome.Orphans,
+			"hint", "enqueue orphans "+op.Tenant.String()+" lists them with what to do")
+	}
+
+	for _, c := range res.Complaints {
+		o.logger(op, tier).Warn("state gate", "complaint", c)
+	}
+
 	if f := outcome.Failure; f != nil {
 		log.Warn("operation failed", telemetry.KeyKind, string(f.Kind), "error", f.Message, "resource", f.Resource,
 			"hint", f.Hint, "step", f.Step)
@@ -112,6 +127,20 @@ func (o *observer) LeaseLost(id tenant.ID, token registry.Token, cause error) {
 
 // LeaseBusy counts an attempt at a lease that another worker holds.
 func (o *observer) LeaseBusy() { o.metrics.LeaseAcquisitions.WithLabelValues("busy").Inc() }
+
+// breakerChanged notes that operations in a region and tier are paused, or are
+// not any more.
+func (o *observer) breakerChanged(region, tier string, to breaker.State) {
+	o.metrics.BreakerChanged(region, tier, int(to))
+
+	level := slog.LevelInfo
+	if to == breaker.Open {
+		level = slog.LevelWarn
+	}
+
+	o.log.Log(context.Background(), level, "the breaker of a region and tier changed", "region", region, telemetry.KeyTier, tier,
+		"state", to.String())
+}
 
 // Published counts a result event.
 func (o *observer) Published(err error) {

@@ -10,9 +10,9 @@ import (
 // writes the whole of it at every step: one of this size is of no use.
 const MaxBytes = 64 << 20
 
-// The CLI also reads versions 0 to 2, which it has not written since 2019. As
-// version 0 has no mark of its own, reading it would make an empty stack of
-// any JSON object.
+// The CLI also reads versions 0 to 2, which it has not written since 2019, but
+// for one case: `stack init` begins with a checkpoint of version 0 that names
+// the stack and holds nothing.
 const (
 	oldestVersion = 3
 	newestVersion = 4
@@ -63,7 +63,8 @@ func Read(data []byte) (State, error) {
 		return State{}, fmt.Errorf("%w: %s", ErrUnreadable, explain(err, len(data)))
 	}
 
-	if doc.Version < oldestVersion || doc.Version > newestVersion {
+	begun := doc.Version == 0 && doc.Checkpoint != nil && doc.Checkpoint.Stack != "" && doc.Checkpoint.Latest == nil
+	if !begun && (doc.Version < oldestVersion || doc.Version > newestVersion) {
 		return State{}, fmt.Errorf("%w: its version is %d, not %d or %d", ErrUnreadable, doc.Version, oldestVersion, newestVersion)
 	}
 

@@ -97,6 +97,7 @@ func TestReadAStackWithoutResources(t *testing.T) {
 	require.True(t, s.Empty())
 
 	for _, half := range []string{
+		`{"version":0,"checkpoint":{"stack":"organization/lessor/half"}}`,
 		`{"version":3,"checkpoint":{"stack":"organization/lessor/half"}}`,
 		`{"version":3,"checkpoint":{"stack":"organization/lessor/half","latest":null}}`,
 		`{"version":4,"features":["taint"],"checkpoint":{"stack":"organization/lessor/half","latest":{}}}`,
@@ -147,6 +148,7 @@ func TestUnreadable(t *testing.T) {
 		"two documents":     {full + full, fmt.Sprintf("no JSON at byte %d of %d", len(full)+1, 2*len(full))},
 		"null":              {"null", "its version is 0"},
 		"some JSON":         {`{"hello":"secret-world"}`, "its version is 0, not 3 or 4"},
+		"an old deployment": {`{"version":0,"checkpoint":{"stack":"s","latest":{}}}`, "its version is 0"},
 		"an old version":    {`{"version":2,"checkpoint":{}}`, "its version is 2"},
 		"a future version":  {`{"version":5,"checkpoint":{}}`, "its version is 5"},
 		"no checkpoint":     {`{"version":3}`, `it has no "checkpoint"`},

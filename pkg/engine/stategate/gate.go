@@ -1,0 +1,253 @@
+package stategate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/lessor-dev/lessor/pkg/engine/checkpoint"
+	"github.com/lessor-dev/lessor/pkg/tenant"
+)
+
+// Config says for which operation a gate is opened.
+type Config struct {
+	// Project and Stack name the stack.
+	Project, Stack string
+	// Known reports that the stack is recorded to have a checkpoint: then one
+	// that is missing is an accident.
+	Known bool
+	// Fence is the lease's, Operation a name that no other operation has.
+	Fence     int64
+	Operation string
+	// CleanPredecessor reports that no write of an earlier operation can still
+	// be under way.
+	CleanPredecessor bool
+	// Left is how long the lease lasts. Nothing is written once it is 0.
+	Left func() time.Duration
+	// Refused is called once, from a goroutine of its own, when a write of the
+	// state was refused. The CLI must be killed then: the request stays without
+	// an answer. See Gate.Err for the reason.
+	Refused func()
+}
+
+// Gate is the state of one stack, open for one operation.
+type Gate struct {
+	cfg   Config
+	keys  keys
+	store Store
+	lock  *lock
+
+	// mu orders the writes of the checkpoint and guards what follows.
+	mu    sync.Mutex
+	body  []byte
+	etag  string
+	state checkpoint.State
+	// damage is why the state may not be used as it is.
+	damage error
+	writes int64
+	// refused ends the operation, unanswered means that a write may still land.
+	refused    error
+	unanswered bool
+	repairs    []tenant.Repair
+
+	local    *local
+	listener net.Listener
+	server   *http.Server
+	served   chan struct{}
+	token    string
+	// done is closed once nothing is answered any more.
+	done chan struct{}
+}
+
+// Open locks the stack, reads its state, makes sure that no older operation can
+// write it any more and starts to serve it. The error wraps a *tenant.Failure
+// where the operation must not go on, and leaves nothing open.
+func Open(ctx context.Context, store Store, cfg Config) (*Gate, error) {
+	k := keysOf(cfg.Project, cfg.Stack)
+	g := &Gate{
+		cfg: cfg, keys: k, store: store,
+		lock:  &lock{store: store, prefix: k.locks, fence: cfg.Fence, operation: cfg.Operation},
+		local: newLocal(),
+		done:  make(chan struct{}),
+	}
+
+	repairs, err := g.lock.take(ctx)
+	if err != nil {
+		return nil, failed(err)
+	}
+
+	g.repairs = repairs
+
+	if err := g.prepare(ctx); err != nil {
+		return nil, errors.Join(failed(err), g.unlock(ctx))
+	}
+
+	if err := g.serve(ctx); err != nil {
+		return nil, errors.Join(err, g.unlock(ctx))
+	}
+
+	return g, nil
+}
+
+// prepare reads the state and takes it over.
+func (g *Gate) prepare(ctx context.Context) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+
+	restored, err := g.load(ctx)
+	if err != nil {
+		return err
+	}
+
+	if g.cfg.CleanPredecessor && !restored {
+		return nil
+	}
+
+	return g.fence(ctx)
+}
+
+// load reads the checkpoint, or an older version of one that is missing or
+// cannot be read.
+func (g *Gate) load(ctx context.Context) (restored bool, err error) {
+	object, err := g.store.Get(ctx, g.keys.checkpoint, "")
+
+	switch {
+	case errors.Is(err, ErrNotFound) && !g.cfg.Known:
+		g.body, g.etag, g.state, g.damage = nil, "", checkpoint.State{}, nil
+
+		return false, g.openBackend(ctx)
+	case errors.Is(err, ErrNotFound):
+		return true, g.restore(ctx, "it was missing")
+	case err != nil:
+		return false, err //nolint:wrapcheck // The store names the object and what was done.
+	}
+
+	if object.Stamp.Fence > g.cfg.Fence {
+		return false, superseded(object.Stamp.Fence)
+	}
+
+	g.etag = object.ETag
+
+	if err := g.adopt(object.Body); errors.Is(err, checkpoint.ErrUnreadable) {
+		return true, g.restore(ctx, err.Error())
+	}
+
+	return false, nil
+}
+
+// openBackend writes what marks a bucket as a backend, for people at the plain
+// CLI. It is there but for the first stack of a bucket.
+func (g *Gate) openBackend(ctx context.Context) error {
+	_, err := g.store.Put(ctx, g.keys.meta, metaContent, Stamp{}, Condition{Absent: true})
+	if errors.Is(err, ErrPrecondition) || errors.Is(err, ErrRaced) {
+		return nil
+	}
+
+	return err //nolint:wrapcheck // The store names the object and what was done.
+}
+
+// adopt makes a checkpoint the one that is served.
+func (g *Gate) adopt(body []byte) error {
+	state, err := checkpoint.Read(body)
+	if errors.Is(err, checkpoint.ErrUnreadable) {
+		return err //nolint:wrapcheck // It says what is wrong with which checkpoint.
+	}
+
+	g.body, g.state, g.damage = unstamp(body), state, err
+
+	return nil
+}
+
+// State is what the checkpoint says now.
+func (g *Gate) State() checkpoint.State {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+
+	return g.state
+}
+
+// Exists reports whether the CLI finds a stack. An empty checkpoint without a
+// secrets provider is none: it is what a removal leaves, and what is left of a
+// creation that was cut short.
+func (g *Gate) Exists() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+
+	return g.exists()
+}
+
+func (g *Gate) exists() bool {
+	return g.body != nil && !(g.state.Empty() && g.state.SecretsProvider == "")
+}
+
+// Damage is why the CLI would refuse the state, or nil.
+func (g *Gate) Damage() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+
+	return g.damage
+}
+
+// Repairs lists what was mended so far.
+func (g *Gate) Repairs() []tenant.Repair {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+
+	return g.repairs
+}
+
+// Err is why a write was refused, as a *tenant.Failure, or nil.
+func (g *Gate) Err() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+
+	return g.refused
+}
+
+// Complaints are what went wrong without harm to the state: requests for what
+// is not of this stack, and history that was not written.
+func (g *Gate) Complaints() []string { return g.local.takeComplaints() }
+
+// Close stops serving, waits for the write that is under way and unlocks the
+// stack. clean reports that every write of the state was answered, so that a
+// successor need not fear a late one.
+func (g *Gate) Close(ctx context.Context) (clean bool, err error) {
+	close(g.done)
+
+	err = g.server.Close()
+	<-g.served
+
+	g.mu.Lock()
+	defer g.mu.Unlock()
+
+	return !g.unanswered, errors.Join(err, g.unlock(ctx))
+}
+
+// unlockBound is how long the end of an operation waits to unlock the stack. A
+// successor removes what is left.
+const unlockBound = 20 * time.Second
+
+func (g *Gate) unlock(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockBound)
+	defer cancel()
+
+	return g.lock.release(ctx)
+}
+
+// failed makes sure that an error carries a *tenant.Failure.
+func failed(err error) error {
+	if _, ok := errors.AsType[*tenant.Failure](err); ok {
+		return err
+	}
+
+	kind, hint := tenant.KindTransient, "it is tried again; look at the health of S3 if it lasts"
+	if errors.Is(err, ErrDenied) {
+		kind, hint = tenant.KindDenied, "give the worker's role the permissions on the state bucket that docs/safety.md lists"
+	}
+
+	return &tenant.Failure{Kind: kind, Message: fmt.Sprintf("the stack's state: %v", err), Hint: hint}
+}
