@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"time"
 
 	"github.com/lessor-dev/lessor/pkg/tenant"
 )
@@ -28,6 +30,9 @@ const (
 	// maxConflicts bounds the folds that lose to others. Each means that
 	// somebody else's change was written.
 	maxConflicts = 50
+	// conflictWait times n is the longest wait after the n-th conflict, so that
+	// those who collide do not go on in step.
+	conflictWait = 5 * time.Millisecond
 )
 
 var errContended = errors.New("the row changes too fast")
@@ -37,7 +42,11 @@ var errContended = errors.New("the row changes too fast")
 // nothing costs one read. Any order and repetition of the same events leads to
 // the same desired state.
 func (r *Registry) Accept(ctx context.Context, e tenant.Event) (tenant.Record, bool, error) {
-	for range maxConflicts {
+	for conflicts := range maxConflicts {
+		if err := yieldToOthers(ctx, conflicts); err != nil {
+			return tenant.Record{}, false, fmt.Errorf("accepting an event of %s: %w", e.Tenant, err)
+		}
+
 		rec, err := r.Get(ctx, e.Tenant)
 		if err != nil {
 			return tenant.Record{}, false, err
@@ -68,6 +77,23 @@ func (r *Registry) Accept(ctx context.Context, e tenant.Event) (tenant.Record, b
 	}
 
 	return tenant.Record{}, false, fmt.Errorf("accepting an event of %s: %w", e.Tenant, errContended)
+}
+
+// yieldToOthers waits at random, the longer the more conflicts there were.
+func yieldToOthers(ctx context.Context, conflicts int) error {
+	if conflicts == 0 {
+		return nil
+	}
+
+	timer := time.NewTimer(rand.N(time.Duration(conflicts) * conflictWait)) //nolint:gosec // jitter needs no secrecy
+	defer timer.Stop()
+
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 func (r *Registry) acceptance(rec tenant.Record, desired tenant.Desired) (update, error) {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -88,6 +89,62 @@ func TestAConflictIsFoldedAgain(t *testing.T) {
 	require.Equal(t, tenant.PhaseSuspended, rec.Desired.Spec().Phase)
 	require.Equal(t, int64(2+others), rec.DesiredSeq)
 	require.Equal(t, 3, others)
+}
+
+// contended is a row that somebody else always writes first.
+func contended(t *testing.T) (*world, *registrytest.Table) {
+	t.Helper()
+
+	w, table := fakeWorld(t)
+	w.accept(t, created())
+	table.Intercept(func(operation string) error {
+		if operation == "UpdateItem" {
+			return &types.ConditionalCheckFailedException{}
+		}
+
+		return nil
+	}, nil)
+
+	return w, table
+}
+
+func TestConflictsAreSpacedOut(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w, table := contended(t)
+		before, began := table.Calls("UpdateItem"), time.Now()
+
+		_, _, err := w.Accept(t.Context(), updated(2, `1`))
+		require.ErrorContains(t, err, "the row changes too fast")
+		require.Equal(t, 50, table.Calls("UpdateItem")-before)
+
+		// At random up to 5, 10, 15, … 245 ms: about three seconds in all.
+		require.InDelta(t, 3*time.Second, time.Since(began), float64(2*time.Second))
+	})
+}
+
+func TestAConflictDoesNotOutliveItsContext(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w, table := contended(t)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		before := table.Calls("UpdateItem")
+
+		table.Intercept(func(operation string) error {
+			if operation != "UpdateItem" {
+				return nil
+			}
+
+			// While it waits after the conflict.
+			time.AfterFunc(0, func() { cancel(errLost) })
+
+			return &types.ConditionalCheckFailedException{}
+		}, nil)
+
+		_, _, err := w.Accept(ctx, updated(2, `1`))
+		require.ErrorIs(t, err, errLost)
+		require.Less(t, table.Calls("UpdateItem")-before, 3)
+	})
 }
 
 var errLost = errors.New("connection reset")
