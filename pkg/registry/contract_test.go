@@ -27,6 +27,7 @@ func TestContract(t *testing.T) {
 		maps.Copy(cases, settleCases())
 		maps.Copy(cases, releaseCases())
 		maps.Copy(cases, rowCases())
+		maps.Copy(cases, sweepCases())
 
 		for name, test := range cases {
 			t.Run(name, func(t *testing.T) {

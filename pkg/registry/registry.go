@@ -121,8 +121,10 @@ func Explain(err error, table, doing, action string) error {
 // List calls yield for every tenant, in no order, until it returns false. Rows
 // that cannot be read hide no others: they are named in the error at the end.
 func (r *Registry) List(ctx context.Context, yield func(tenant.Record) bool) error {
-	in := &dynamodb.ScanInput{TableName: aws.String(r.table), ConsistentRead: aws.Bool(true)}
+	return r.scan(ctx, &dynamodb.ScanInput{TableName: aws.String(r.table), ConsistentRead: aws.Bool(true)}, yield)
+}
 
+func (r *Registry) scan(ctx context.Context, in *dynamodb.ScanInput, yield func(tenant.Record) bool) error {
 	var unreadable []error
 
 	for {

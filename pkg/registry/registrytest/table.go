@@ -172,6 +172,11 @@ func (t *Table) Scan(ctx context.Context, in *dynamodb.ScanInput, _ ...func(*dyn
 		start, _ := keyOf(in.ExclusiveStartKey)
 		out := &dynamodb.ScanOutput{}
 
+		names, err := projection(in.ProjectionExpression)
+		if err != nil {
+			return nil, validation(err.Error())
+		}
+
 		for _, key := range slices.Sorted(maps.Keys(t.items)) {
 			if key <= start {
 				continue
@@ -181,7 +186,12 @@ func (t *Table) Scan(ctx context.Context, in *dynamodb.ScanInput, _ ...func(*dyn
 				break
 			}
 
-			out.Items = append(out.Items, maps.Clone(t.items[key]))
+			row := maps.Clone(t.items[key])
+			if names != nil {
+				maps.DeleteFunc(row, func(name string, _ types.AttributeValue) bool { return !slices.Contains(names, name) })
+			}
+
+			out.Items = append(out.Items, row)
 			out.LastEvaluatedKey = item{keyName: t.items[key][keyName]}
 		}
 
@@ -192,6 +202,34 @@ func (t *Table) Scan(ctx context.Context, in *dynamodb.ScanInput, _ ...func(*dyn
 
 		return out, nil
 	})
+}
+
+// projection reads the names of a projection expression, nil if there is none.
+func projection(expression *string) ([]string, error) {
+	if expression == nil {
+		return nil, nil
+	}
+
+	tokens, err := Lex(*expression)
+	if err != nil {
+		return nil, err
+	}
+
+	p := &parser{tokens: tokens, used: map[string]bool{}}
+
+	var names []string
+
+	for more := true; more; more = p.accept(",") {
+		if name := p.name(); slices.Contains(names, name) {
+			p.failf("%s is projected twice", name)
+		} else {
+			names = append(names, name)
+		}
+	}
+
+	p.finish(*expression)
+
+	return names, p.err
 }
 
 func (t *Table) update(in *dynamodb.UpdateItemInput) (*dynamodb.UpdateItemOutput, error) {

@@ -1,0 +1,59 @@
+package registry
+
+import (
+	"context"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/lessor-dev/lessor/pkg/tenant"
+)
+
+const (
+	// sweepKey is the item that says who sweeps.
+	sweepKey = "sweep"
+
+	claimExpression = "SET sweep_owner = :mine, sweep_until = :until"
+	claimCondition  = "attribute_not_exists(sweep_owner) OR sweep_owner = :mine OR sweep_until <= :now"
+	yieldExpression = "REMOVE sweep_owner, sweep_until"
+	yieldCondition  = "sweep_owner = :mine"
+
+	// surveyProjection leaves out what makes rows large.
+	surveyProjection = "pk, layout_version, desired, desired_seq, applied_seq, failed_seq, fence, clean_fence, hold_reason, not_before, " +
+		"attempts, result_pending, created_at, updated_at, lease_owner, rvn, lease_ms, lease_until, lease_message"
+)
+
+// ClaimSweep makes owner the one who sweeps, for d by the wall clock, and
+// reports whether it is. It is again if it was. The claim only spares double
+// work: with clocks that differ two may sweep at once, which harms nothing.
+func (r *Registry) ClaimSweep(ctx context.Context, owner string, d time.Duration) (bool, error) {
+	now := r.now()
+
+	_, err := r.write(ctx, sweepKey, update{expression: claimExpression, condition: claimCondition, values: item{
+		":mine": text(owner), ":until": number(now.Add(d).UnixMilli()), nowValue: number(now.UnixMilli()),
+	}})
+	if refused(err) {
+		return false, nil
+	}
+
+	return err == nil, err
+}
+
+// YieldSweep ends the claim of owner, if it has it.
+func (r *Registry) YieldSweep(ctx context.Context, owner string) error {
+	_, err := r.write(ctx, sweepKey, update{expression: yieldExpression, condition: yieldCondition, values: item{":mine": text(owner)}})
+	if refused(err) {
+		return nil
+	}
+
+	return err
+}
+
+// Survey is List without what makes rows large: the records have no Applied,
+// Stack, Outputs, Progress and Last.
+func (r *Registry) Survey(ctx context.Context, yield func(tenant.Record) bool) error {
+	return r.scan(ctx, &dynamodb.ScanInput{
+		TableName: aws.String(r.table), ConsistentRead: aws.Bool(true), ProjectionExpression: aws.String(surveyProjection),
+	}, yield)
+}
