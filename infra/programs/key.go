@@ -7,6 +7,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/lessor-dev/lessor/pkg/engine"
+	"github.com/lessor-dev/lessor/pkg/inventory"
 )
 
 // KeyArgs say what a Key is like.
@@ -33,12 +34,18 @@ func NewKey(ctx *pulumi.Context, topology engine.Topology, args KeyArgs, opts ..
 
 	within := pulumi.Parent(component)
 	name := topology.PhysicalName("key", maxAliasName-len(aliasPrefix))
+	tags := named(name)
+
+	// A key that stays is no orphan, and nothing but this tells.
+	if topology.FinalSnapshot != "" {
+		tags[inventory.TagKeptFor] = pulumi.String(topology.FinalSnapshot)
+	}
 
 	key, err := kms.NewKey(ctx, topology.Name("key"), &kms.KeyArgs{
 		Description:          pulumi.String("Data of tenant " + topology.Tenant.String() + " at rest"),
 		EnableKeyRotation:    pulumi.Bool(true),
 		DeletionWindowInDays: pulumi.Int(args.DeletionDays),
-		Tags:                 named(name),
+		Tags:                 tags,
 	}, within, pulumi.Protect(topology.Protect), pulumi.RetainOnDelete(topology.FinalSnapshot != ""))
 	if err != nil {
 		return nil, fmt.Errorf("key: %w", err)

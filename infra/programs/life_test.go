@@ -12,6 +12,7 @@ import (
 
 	"github.com/lessor-dev/lessor/internal/localaws/cloudsim"
 	"github.com/lessor-dev/lessor/pkg/engine"
+	"github.com/lessor-dev/lessor/pkg/inventory"
 	"github.com/lessor-dev/lessor/pkg/plan"
 	"github.com/lessor-dev/lessor/pkg/tenant"
 )
@@ -227,6 +228,7 @@ func TestSiloLife(t *testing.T) {
 	require.Equal(t, l.top.Tenant.Slug(63)+"-final", left[cloudsim.TypeSnapshot][0].ID)
 	require.Len(t, left[cloudsim.TypeKey], 1)
 	require.Equal(t, cloudsim.StateAvailable, left[cloudsim.TypeKey][0].State)
+	require.Equal(t, left[cloudsim.TypeSnapshot][0].ID, left[cloudsim.TypeKey][0].Tags[inventory.TagKeptFor])
 	require.Len(t, left, 2, "%v", left)
 
 	t.Log("another life under the same id starts clean")

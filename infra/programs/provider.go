@@ -7,19 +7,19 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/lessor-dev/lessor/pkg/engine"
+	"github.com/lessor-dev/lessor/pkg/inventory"
 )
 
 // The tags that every resource of a tenant has. The inventory finds resources
 // by them.
 const (
-	TagTenant    = "tenant-id"
+	TagTenant    = inventory.TagTenant
 	TagTier      = "tier"
-	TagManagedBy = "managed-by"
-	ManagedBy    = "lessor"
+	TagManagedBy = inventory.TagManagedBy
+	ManagedBy    = inventory.ManagedBy
 )
 
 const (
-	tagName = "Name"
 	// maxRetries is how often the provider repeats a throttled call. A fleet
 	// shares the account's request rate, and waiting is cheaper than failing.
 	maxRetries = 10
@@ -60,7 +60,9 @@ func Provider(ctx *pulumi.Context, topology engine.Topology) (*aws.Provider, err
 	return provider, nil
 }
 
-// named is the tag that AWS's console shows as the name of what has none.
+// named is the tag that AWS's console shows as the name of what has none. It is a
+// resource's physical name, and where AWS makes up the id it is what the
+// inventory finds it by: every resource that can have tags needs it.
 func named(name string) pulumi.StringMap {
-	return pulumi.StringMap{tagName: pulumi.String(name)}
+	return pulumi.StringMap{inventory.TagName: pulumi.String(name)}
 }

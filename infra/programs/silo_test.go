@@ -10,6 +10,7 @@ import (
 
 	"github.com/lessor-dev/lessor/infra/programs"
 	"github.com/lessor-dev/lessor/pkg/engine"
+	"github.com/lessor-dev/lessor/pkg/inventory"
 	"github.com/lessor-dev/lessor/pkg/tenant"
 )
 
@@ -113,6 +114,31 @@ func TestSiloKeepsASnapshotAndItsKey(t *testing.T) {
 
 	for name, r := range out.resources {
 		require.Equal(t, name == "t1-key", r.RegisterRPC.GetRetainOnDelete(), name)
+	}
+
+	require.Equal(t, map[string]any{"Name": "acme-t1-key", "kept-for": "acme-final-1"}, out.inputs("t1-key")["tags"])
+	require.Equal(t, map[string]any{"Name": "acme-t1-key"}, must(t, programs.Silo(), topology()).inputs("t1-key")["tags"])
+}
+
+// What a dead worker made is found by the name in its tags or in its inputs.
+func TestEveryResourceOfSiloIsFoundByItsName(t *testing.T) {
+	t.Parallel()
+
+	out := must(t, programs.Silo(), topology())
+	// Of a type that the inventory does not know it would be unsure.
+	strangers := []inventory.Resource{{ARN: "arn:aws:ec2:::x/x"}, {ARN: "arn:aws:rds:::x:x"}, {ARN: "arn:aws:kms:::x/x"}}
+
+	for name, r := range out.resources {
+		if !strings.HasPrefix(r.TypeToken, "aws:") {
+			continue
+		}
+
+		in := out.inputs(name)
+		_, verdict := inventory.Identify(inventory.Known{Type: r.TypeToken, Inputs: in}, strangers)
+		require.NotEqual(t, inventory.Unsure, verdict, name)
+
+		tags, _ := in["tags"].(map[string]any)
+		require.True(t, verdict == inventory.Exists || tags[inventory.TagName] != nil, "%s has neither", name)
 	}
 }
 
