@@ -64,6 +64,11 @@ conformance: kumo ## the contract suites of queue, registry and lease on moto se
 fuzz: ## run every fuzz target for FUZZ_FOR (30s), one after another
 	@tools/fuzz.sh
 
+# A short run, always with the same seed, is part of `make test`.
+.PHONY: chaos
+chaos: tools build ## kill, freeze and cut off a fleet for CHAOS_FOR (3m), by CHAOS_SEED
+	@CHAOS_FOR=$${CHAOS_FOR:-3m} go test -count=1 -timeout=0 -v -run '^TestChaos$$' ./test/chaos
+
 .PHONY: lint
 lint: golangci-lint ## golangci-lint, and shellcheck where it is installed
 	@$(BIN)/golangci-lint run ./...
