@@ -26,6 +26,8 @@ const (
 	maxParallel   = 256
 	maxSlots      = 1024
 
+	maxBreakerTenants = 100
+
 	// These begin the form of a value.
 	aDuration = "a duration such as "
 	anAmount  = "an amount such as "
@@ -70,6 +72,16 @@ func queueVariables() map[string]variable {
 			about: "Longest wait after a failed attempt",
 			form:  aDuration + "15m, from 1s to " + maxBackoff,
 			check: between("1s", maxBackoff),
+		},
+		"LESSOR_BREAKER_TENANTS": {
+			about: "How many tenants of a region and tier must fail alike in a row to pause new operations there; 0: never",
+			form:  "a whole number from 2 to " + strconv.Itoa(maxBreakerTenants) + ", or 0",
+			check: integer(0, maxBreakerTenants),
+		},
+		"LESSOR_BREAKER_PAUSE": {
+			about: "How long such a pause lasts before one operation is let through to see whether it is over",
+			form:  aDuration + "1m, from 1s to 1h",
+			check: between("1s", "1h"),
 		},
 	}
 }

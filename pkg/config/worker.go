@@ -14,6 +14,7 @@ import (
 
 	"github.com/sethvargo/go-envconfig"
 
+	"github.com/lessor-dev/lessor/pkg/breaker"
 	"github.com/lessor-dev/lessor/pkg/capacity"
 	"github.com/lessor-dev/lessor/pkg/engine"
 	"github.com/lessor-dev/lessor/pkg/event"
@@ -33,6 +34,7 @@ type Worker struct {
 	Shard     shard.Config
 	Engine    engine.Config
 	Capacity  capacity.Config
+	Breaker   breaker.Config
 	Result    result.Config
 	Telemetry telemetry.Config
 
@@ -114,7 +116,7 @@ func (w Worker) Validate() error {
 
 // validate checks what takes more than one variable, and asks the parts.
 func (w Worker) validate(problems *problems) {
-	for _, part := range []interface{ Validate() error }{w.Engine, w.Lease, w.Result, w.EventOrder} {
+	for _, part := range []interface{ Validate() error }{w.Engine, w.Lease, w.Result, w.EventOrder, w.Breaker} {
 		problems.join(part.Validate())
 	}
 

@@ -98,14 +98,16 @@ type Config struct {
 
 // Reconciler settles tenants. It is safe for concurrent use.
 type Reconciler struct {
-	Config    Config
-	Rows      Rows
-	Ledger    Ledger
-	Leases    Leases
-	Catalog   plan.Resolver
-	Engine    Engine
-	Slots     Slots
-	Gate      Gate
+	Config  Config
+	Rows    Rows
+	Ledger  Ledger
+	Leases  Leases
+	Catalog plan.Resolver
+	Engine  Engine
+	Slots   Slots
+	Gate    Gate
+	// Breaker may be nil: then nothing is turned away.
+	Breaker   Breaker
 	Publisher Publisher
 	Observer  Observer
 	// Now is the wall clock, time.Now if nil.

@@ -64,13 +64,19 @@ func (r *Reconciler) attempt(ctx context.Context, msg Message, rec tenant.Record
 		return r.turnedAway(closed), nil
 	}
 
+	admitted, wait := r.admit(rec)
+	if admitted == nil {
+		return Outcome{Action: ActionDelay, Reason: ReasonBreaker, Delay: wait}, nil
+	}
+	defer admitted.end()
+
 	slot, err := r.Slots.Take(ctx)
 	if err != nil {
 		return r.turnedAway(ReasonDrain), nil
 	}
 	defer r.Slots.Give(slot)
 
-	return r.hold(ctx, msg, rec, slot)
+	return r.hold(ctx, msg, rec, slot, admitted)
 }
 
 func (*Reconciler) turnedAway(reason Reason) Outcome {
@@ -82,7 +88,7 @@ func (*Reconciler) turnedAway(reason Reason) Outcome {
 }
 
 // hold takes the lease, works under it and lets go.
-func (r *Reconciler) hold(ctx context.Context, msg Message, rec tenant.Record, slot int) (Outcome, error) {
+func (r *Reconciler) hold(ctx context.Context, msg Message, rec tenant.Record, slot int, admitted *admission) (Outcome, error) {
 	// Between the read and the acquisition: a lease under a message that is
 	// gone would have nobody come back for it if we died.
 	if err := msg.Extend(ctx); err != nil {
@@ -121,7 +127,9 @@ func (r *Reconciler) hold(ctx context.Context, msg Message, rec tenant.Record, s
 		}
 	})()
 
-	t := tenure{Reconciler: r, lease: held, ctx: leaseCtx, slot: slot, clean: held.CleanPredecessor()}
+	t := tenure{
+		Reconciler: r, lease: held, ctx: leaseCtx, slot: slot, admitted: admitted, clean: held.CleanPredecessor(), since: r.now(),
+	}
 
 	return t.rounds(rec.ID) //nolint:contextcheck // the tenure's context is the lease, which outlives the message's
 }

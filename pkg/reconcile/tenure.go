@@ -24,9 +24,13 @@ type tenure struct {
 	lease *lease.Lease
 	ctx   context.Context //nolint:containedctx // it is the lease: cancelled when that is lost
 	slot  int
+	// admitted is told of every operation.
+	admitted *admission
 	// clean is whether a successor may trust that nothing of ours, or of an
 	// owner before us, is still on its way to the state.
 	clean bool
+	// since is when the lease was taken.
+	since time.Time
 }
 
 // rounds works until the row is settled and the lease let go in one write.
@@ -197,6 +201,7 @@ func (t *tenure) run(rec tenant.Record) (operationDone, error) {
 		return operationDone{}, err
 	}
 
+	t.admitted.note(rec, done.settlement.Outcome)
 	t.judgeResult(rec, p, &done)
 
 	if !done.settlement.GaveUp {
@@ -209,6 +214,12 @@ func (t *tenure) run(rec tenant.Record) (operationDone, error) {
 // execute runs one operation and keeps the row's progress.
 func (t *tenure) execute(rec tenant.Record, op engine.Operation, tier string) (operationDone, error) {
 	started := t.now()
+
+	op.CleanPredecessor = t.clean
+	if !t.clean {
+		// What a dead owner left running ends with the lease that it had.
+		op.LookAfter = t.since.Add(rec.Lease.Duration)
+	}
 
 	ctx, cancel := t.operationContext()
 	defer cancel(nil)
@@ -231,7 +242,9 @@ func (t *tenure) execute(rec tenant.Record, op engine.Operation, tier string) (o
 		t.Observer.Trouble(rec.ID, "writing the progress", err)
 	}
 
-	t.clean = t.clean && res.Clean
+	// The engine begins by shutting out older writes, so that only its own count
+	// from here on.
+	t.clean = res.Clean
 	done := operationDone{op: op, result: res, settlement: registry.Settlement{
 		Target:   rec.DesiredSeq,
 		Stack:    op.Stack,

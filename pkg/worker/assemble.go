@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/lessor-dev/lessor/pkg/breaker"
 	"github.com/lessor-dev/lessor/pkg/capacity"
 	"github.com/lessor-dev/lessor/pkg/catalog"
 	"github.com/lessor-dev/lessor/pkg/config"
@@ -176,6 +177,7 @@ func newWorker(
 			Engine:    p.runner,
 			Slots:     slots,
 			Gate:      gate,
+			Breaker:   breaker.New(cfg.Breaker, observer.breakerChanged),
 			Publisher: publisher,
 			Observer:  observer,
 			Interrupt: interrupt,
