@@ -133,6 +133,8 @@ func TestLoadWorkerRefuses(t *testing.T) {
 			[]string{"the limit is 512Mi", "LESSOR_OPERATION_MEMORY=768Mi", "need 1Gi"},
 		},
 		"backoffs the wrong way": {"LESSOR_BACKOFF_MIN", "20m", []string{"LESSOR_BACKOFF_MAX (15m0s)"}},
+		"a breaker of one":       {"LESSOR_BREAKER_TENANTS", "1", []string{"2 or more", "0 to turn the breaker off"}},
+		"a breaker's pause":      {"LESSOR_BREAKER_PAUSE", "0s", []string{"from 1s to 1h"}},
 		"result target":          {"LESSOR_RESULT_TARGET", "arn:aws:s3:::bucket", []string{"SNS topic"}},
 		"secrets provider":       {"LESSOR_SECRETS_PROVIDER", "passphrase", []string{"awskms://"}},
 		"project":                {"LESSOR_PROJECT", "a/b", []string{`"a/b"`}},

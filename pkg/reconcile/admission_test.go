@@ -150,6 +150,7 @@ func TestBreakerIsNotAsked(t *testing.T) {
 			w.die(t, "m1")
 			w.leases.Stale(w.row(t))
 			time.Sleep(duration + margin)
+
 			w.Breaker = &fakeBreaker{wait: time.Minute}
 
 			return w.deliver(t, "m1", created(1))

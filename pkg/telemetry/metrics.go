@@ -206,7 +206,7 @@ func (m *Metrics) collectors() []prometheus.Collector {
 		m.ReceiveRequests, m.LastSuccessfulPoll, m.ReceiptsLost, m.EventsAccepted,
 		m.LeaseAcquisitions, m.LeaseRenewals, m.LeaseLost,
 		m.Operations, m.OperationDuration, m.OperationSteps, m.OperationMemory, m.OperationsInProgress,
-		m.CLIProcesses, m.ResultsPublished, m.StateRepairs, m.OrphansFound,
+		m.CLIProcesses, m.ResultsPublished, m.StateRepairs, m.OrphansFound, m.BreakerState, m.BreakerOpened,
 		m.Slots, m.MemoryLimit, m.Draining, m.Paused, m.BuildInfo,
 	}
 }
