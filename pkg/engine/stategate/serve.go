@@ -108,12 +108,17 @@ func (g *Gate) receive(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 		return body, true
 	}
 
-	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+	_, ok := errors.AsType[*http.MaxBytesError](err)
+	if ok {
 		g.local.complain("refused a body of more than %d bytes", MaxObject)
 		respondError(w, r, http.StatusBadRequest, "EntityTooLarge")
 	}
 
-	// Otherwise nobody is there to read an answer.
+	if !ok {
+		// Half a body is no body.
+		panic(http.ErrAbortHandler)
+	}
+
 	return nil, false
 }
 
@@ -175,8 +180,6 @@ func (g *Gate) write(w http.ResponseWriter, r *http.Request, key string, body []
 		// answer says whether it landed.
 		if err := g.save(context.WithoutCancel(r.Context()), body); err != nil {
 			g.hang(r)
-
-			return
 		}
 	case classHistory:
 		g.keep(r, key, body)
@@ -201,6 +204,9 @@ func (g *Gate) hang(r *http.Request) {
 	case <-r.Context().Done():
 	case <-g.done:
 	}
+
+	// A handler that returns has answered with 200.
+	panic(http.ErrAbortHandler)
 }
 
 // historyBound is how long an entry of the history may take. It is no state:
@@ -318,8 +324,6 @@ func (g *Gate) finish(w http.ResponseWriter, r *http.Request, parsed request) {
 	case classCheckpoint:
 		if err := g.save(context.WithoutCancel(r.Context()), body); err != nil {
 			g.hang(r)
-
-			return
 		}
 	case classHistory:
 		g.keep(r, parsed.key, body)
