@@ -19,6 +19,7 @@ const (
 	exitConflict    = 5
 	exitOperation   = 6
 	exitTimeout     = 7
+	exitOrphans     = 8
 	exitInterrupted = 130
 )
 
@@ -34,6 +35,7 @@ const exitCodesHelp = `Exit codes of every command:
     6  with --wait: the operation failed and was given up on
     7  with --wait: --timeout passed before the operation ended; also a
        service that gave no answer in time
+    8  orphans: there are resources that no state knows
   130  interrupted by a signal
 
 Codes 6, 7 and 130 take nothing back: what was sent stays sent.`

@@ -18,12 +18,20 @@ type (
 	FleetState  = fleetState
 	DeadLetters = deadLetters
 	DeadLetter  = deadLetter
+	Cloud       = cloud
+	States      = states
+	Place       = place
 )
 
 var ErrAbsent = errAbsent
 
 // Load reads a configuration struct, as the real ports do.
 func (s settings) Load(ctx context.Context, into any) error { return s.load(ctx, into) }
+
+// Region and Role are where a Cloud looks, and as whom.
+func (p place) Region() string { return p.region }
+
+func (p place) Role() string { return p.role }
 
 // Need is an error if a variable has no value.
 func (s settings) Need(env string) error { return s.need(env) }

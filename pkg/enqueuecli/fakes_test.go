@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/lessor-dev/lessor/pkg/enqueuecli"
+	"github.com/lessor-dev/lessor/pkg/inventory"
 	"github.com/lessor-dev/lessor/pkg/tenant"
 )
 
@@ -61,6 +62,66 @@ func (w *world) Fleet(ctx context.Context, s enqueuecli.Settings) (enqueuecli.Fl
 
 func (w *world) DeadLetters(_ context.Context, s enqueuecli.Settings) (enqueuecli.DeadLetters, error) {
 	return lettersFake{w}, s.Need("LESSOR_DEAD_LETTER_QUEUE_URL")
+}
+
+func (w *world) Cloud(_ context.Context, _ enqueuecli.Settings, at enqueuecli.Place) (enqueuecli.Cloud, error) {
+	name := at.Region()
+	if at.Role() != "" {
+		name += " as " + at.Role()
+	}
+
+	w.looked = append(w.looked, name)
+
+	return cloudFake{w, name}, nil
+}
+
+func (w *world) States(context.Context, enqueuecli.Settings) (enqueuecli.States, error) {
+	return statesFake{w}, nil
+}
+
+type cloudFake struct {
+	*world
+
+	at string
+}
+
+func (w cloudFake) FindAll(context.Context) ([]inventory.Resource, error) {
+	return w.clouds[w.at], w.failing(w.at)
+}
+
+func (w cloudFake) Find(ctx context.Context, id tenant.ID) ([]inventory.Resource, error) {
+	all, err := w.FindAll(ctx)
+
+	return slices.DeleteFunc(slices.Clone(all), func(r inventory.Resource) bool { return r.Tenant() != id }), err
+}
+
+func (w cloudFake) Inspect(_ context.Context, resources []inventory.Resource) ([]inventory.Resource, error) {
+	inspected := slices.Clone(resources)
+
+	for i, r := range inspected {
+		if r.Type() != "kms:key" {
+			continue
+		}
+
+		if err := w.failing("inspect"); err != nil {
+			return nil, err
+		}
+
+		inspected[i].PendingDeletion = slices.Contains(w.dying, r.ARN)
+	}
+
+	return inspected, nil
+}
+
+type statesFake struct{ *world }
+
+func (w statesFake) Read(_ context.Context, stack tenant.Stack) ([]byte, error) {
+	data, ok := w.stored[stack.Shard+"/"+stack.Project+"/"+stack.Name]
+	if !ok {
+		return nil, enqueuecli.ErrAbsent
+	}
+
+	return []byte(data), w.failing("states")
 }
 
 type senderFake struct{ *world }

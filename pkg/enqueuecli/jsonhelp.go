@@ -62,6 +62,16 @@ dlq show:         {"id": "…", "reasonCode": "…", "reason": "…", "tenant": 
                    "receiveCount": 1, "body": "…"}
 dlq redrive:      {"redriven": ["id", … ]}
 dlq drop:         {"dropped": ["id", … ]}
+orphans:          {"orphans": [ finding, … ], "kept": [ finding, … ],
+                   "notLookedAt": [{"tenant": "…", "region": "…",
+                                    "roleArn": "…", "error": "…"}]}
+a finding:        {"arn": "…", "type": "ec2:vpc", "tenant": "acme",
+                   "reason": "stray",  pending: the next operation adopts it,
+                                       deleted: its tenant is gone, no-row: no
+                                       tenant of this fleet, kept: on purpose
+                   "running": true,    only while an operation of the tenant
+                                       runs, which may know it in a moment
+                   "advice": "…"}
 version:          {"version": "…", "go": "…"}
 
 hold, pause, unpause and dlq drop have "dryRun": true after a --dry-run.`

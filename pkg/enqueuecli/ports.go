@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/lessor-dev/lessor/pkg/inventory"
 	"github.com/lessor-dev/lessor/pkg/tenant"
 )
 
@@ -64,6 +65,20 @@ type deadLetters interface {
 	Drop(ctx context.Context, ids []string) ([]string, error)
 }
 
+// cloud tells what carries lessor's tags, in one place.
+type cloud interface {
+	Find(ctx context.Context, id tenant.ID) ([]inventory.Resource, error)
+	FindAll(ctx context.Context) ([]inventory.Resource, error)
+	// Inspect marks keys that wait for their deletion.
+	Inspect(ctx context.Context, resources []inventory.Resource) ([]inventory.Resource, error)
+}
+
+// states reads the state of a stack.
+type states interface {
+	// Read returns the checkpoint file. It wraps errAbsent if there is none.
+	Read(ctx context.Context, stack tenant.Stack) ([]byte, error)
+}
+
 // connector opens the ports when a command needs them: a look at a row must
 // work for people who may not send, and the other way round.
 type connector interface {
@@ -71,4 +86,6 @@ type connector interface {
 	Rows(ctx context.Context, s settings) (rows, error)
 	Fleet(ctx context.Context, s settings) (fleet, error)
 	DeadLetters(ctx context.Context, s settings) (deadLetters, error)
+	Cloud(ctx context.Context, s settings, at place) (cloud, error)
+	States(ctx context.Context, s settings) (states, error)
 }

@@ -48,7 +48,7 @@ func (a *app) rootCommand() *cobra.Command {
 		a.resumeCommand(), a.deprovisionCommand(), a.sendCommand())
 	addTo(root, groupRequests, a.reprovisionCommand(), a.refreshCommand(), a.previewCommand())
 	addTo(root, groupOperations, a.statusCommand(), a.holdCommand(), a.unholdCommand(), a.pauseCommand(),
-		a.unpauseCommand(), a.dlqCommand())
+		a.unpauseCommand(), a.dlqCommand(), a.orphansCommand())
 	root.AddCommand(a.versionCommand(), completionCommand())
 	root.AddCommand(topics()...)
 	root.SetHelpCommand(helpCommand())
@@ -136,7 +136,8 @@ const environmentHelp = `Every setting is a flag or an environment variable; the
   LESSOR_EVENT_ORDER            how the fleet orders facts: time (default) or
                                 sequence; must be what the workers have
   LESSOR_CATALOG                catalog file; only to complete names of tiers
-  LESSOR_REGIONS                allowed regions; only to complete them
+  LESSOR_REGIONS                allowed regions; to complete them, and where
+                                orphans looks besides those of the tenants
   NO_COLOR                      any value: no colours
 
 AWS_REGION, AWS_PROFILE, AWS_ENDPOINT_URL and the other variables of the AWS
@@ -150,4 +151,8 @@ What the credentials must allow:
   dynamodb:GetItem, Scan        status
   dynamodb:UpdateItem           hold, unhold, pause, unpause
   sqs:ReceiveMessage, ChangeMessageVisibility, DeleteMessage
-                                dlq, on the dead-letter queue`
+                                dlq, on the dead-letter queue
+  dynamodb:GetItem, Scan, s3:GetObject on the state buckets, tag:GetResources,
+  kms:DescribeKey, sts:AssumeRole on the roles of tiers
+                                orphans; a tier's role needs tag:GetResources and
+                                kms:DescribeKey itself`

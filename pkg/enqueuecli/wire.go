@@ -3,14 +3,21 @@ package enqueuecli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/smithy-go/logging"
 
+	"github.com/lessor-dev/lessor/pkg/engine/checkpoint"
+	"github.com/lessor-dev/lessor/pkg/engine/stategate"
+	"github.com/lessor-dev/lessor/pkg/inventory"
 	"github.com/lessor-dev/lessor/pkg/queue"
 	"github.com/lessor-dev/lessor/pkg/registry"
 	"github.com/lessor-dev/lessor/pkg/tenant"
@@ -64,6 +71,26 @@ func (awsConnector) Fleet(ctx context.Context, s settings) (fleet, error) {
 	}
 
 	return fleetPort{table}, nil
+}
+
+// Cloud opens the inventory of a place.
+func (awsConnector) Cloud(ctx context.Context, s settings, at place) (cloud, error) {
+	awsConfig, err := s.aws(ctx)
+	if err != nil {
+		return nil, err
+	}
+
+	return inventory.Open(inventory.Assume(awsConfig, at.role), at.region), nil
+}
+
+// States opens the state buckets.
+func (awsConnector) States(ctx context.Context, s settings) (states, error) {
+	awsConfig, err := s.aws(ctx)
+	if err != nil {
+		return nil, err
+	}
+
+	return statePort{stategate.NewClient(awsConfig)}, nil
 }
 
 func openQueue(ctx context.Context, s settings) (*sqs.Client, queue.Config, error) {
@@ -196,6 +223,33 @@ func (p deadLetterPort) Drop(ctx context.Context, ids []string) ([]string, error
 	done, err := p.letters.Drop(ctx, ids...)
 
 	return done, translate(err, queue.ErrNotFound)
+}
+
+type statePort struct{ bucket *s3.Client }
+
+// Read reads the checkpoint from its place in the CLI's own layout.
+func (p statePort) Read(ctx context.Context, stack tenant.Stack) ([]byte, error) {
+	got, err := p.bucket.GetObject(ctx, &s3.GetObjectInput{
+		Bucket: &stack.Shard, Key: aws.String(".pulumi/stacks/" + stack.Project + "/" + stack.Name + ".json"),
+	})
+
+	if _, missing := errors.AsType[*s3types.NoSuchKey](err); missing {
+		return nil, absentError{err}
+	}
+
+	if err != nil {
+		return nil, fmt.Errorf("bucket %s: %w", stack.Shard, err)
+	}
+
+	defer got.Body.Close()
+
+	// One byte more than is allowed shows that it is too long.
+	data, err := io.ReadAll(io.LimitReader(got.Body, checkpoint.MaxBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("bucket %s: %w", stack.Shard, err)
+	}
+
+	return data, nil
 }
 
 func letterOf(d queue.DeadLetter) deadLetter {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/lessor-dev/lessor/pkg/enqueuecli"
 	"github.com/lessor-dev/lessor/pkg/event"
+	"github.com/lessor-dev/lessor/pkg/inventory"
 	"github.com/lessor-dev/lessor/pkg/tenant"
 )
 
@@ -46,7 +47,15 @@ type world struct {
 	reads   int
 	script  []func(w *world)
 
-	// Errors of the ports by name: connect, send, get, list, hold, fleet, dlq.
+	// clouds is what there is by place: REGION, or REGION as ROLE. stored are
+	// the states by bucket/project/stack.
+	clouds map[string][]inventory.Resource
+	stored map[string]string
+	// dying are the ARNs of keys that wait for their deletion.
+	dying []string
+
+	// Errors of the ports by name: connect, send, get, list, hold, fleet, dlq,
+	// states, inspect, and each place.
 	fail map[string]error
 	// limit is how often a port fails before it works; for ever if it is not
 	// there. healthy is how many messages are sent before sending fails.
@@ -58,6 +67,8 @@ type world struct {
 	env   map[string]string
 	width int
 	stdin string
+	// looked are the places that were looked at, in order.
+	looked []string
 	// reached is the configuration that the ports were opened with.
 	reached map[string]string
 }

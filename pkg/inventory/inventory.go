@@ -46,6 +46,16 @@ type Resource struct {
 // Tenant is whose the resource is, as its tag says.
 func (r Resource) Tenant() tenant.ID { return tenant.ID(r.Tags[TagTenant]) }
 
+// Type names the kind of resource as its ARN does: ec2:vpc, rds:db, sqs.
+func (r Resource) Type() string {
+	n := parse(r.ARN)
+	if n.kind == "" {
+		return n.service
+	}
+
+	return n.service + ":" + n.kind
+}
+
 // API is the part of the Resource Groups Tagging API that is needed.
 type API interface {
 	GetResources(ctx context.Context, in *tagging.GetResourcesInput, opts ...func(*tagging.Options)) (*tagging.GetResourcesOutput, error)

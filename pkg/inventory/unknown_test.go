@@ -52,6 +52,17 @@ func TestUnknownIsWhatNoStateHas(t *testing.T) {
 	}
 }
 
+func TestTypeIsThatOfTheARN(t *testing.T) {
+	t.Parallel()
+
+	for arn, want := range map[string]string{
+		ec2 + "security-group/sg-1": "ec2:security-group", rds + "db:acme": "rds:db", sqs + "acme": "sqs",
+		"arn:aws:s3:::acme": "s3", "nonsense": "",
+	} {
+		require.Equal(t, want, inventory.Resource{ARN: arn}.Type())
+	}
+}
+
 func TestKeptOnPurpose(t *testing.T) {
 	t.Parallel()
 
