@@ -1,0 +1,77 @@
+package sweep
+
+import (
+	"time"
+
+	"github.com/lessor-dev/lessor/pkg/tenant"
+)
+
+// Reason is why a tenant waits, as a label of metrics.
+type Reason string
+
+// The reasons.
+const (
+	// ReasonWork: nobody works on an accepted change, and nobody has for long.
+	ReasonWork Reason = "work"
+	// ReasonResult: the result of an operation was not published.
+	ReasonResult Reason = "result"
+	// ReasonHeld: people hold the tenant, and there is work.
+	ReasonHeld Reason = "held"
+	// ReasonBackoff: there is work, and the last attempt failed.
+	ReasonBackoff Reason = "backoff"
+	// ReasonUncreated: events came for a tenant that was never created.
+	ReasonUncreated Reason = "uncreated"
+)
+
+// Reasons lists every reason, for metrics that start at zero.
+func Reasons() []Reason {
+	return []Reason{ReasonWork, ReasonResult, ReasonHeld, ReasonBackoff, ReasonUncreated}
+}
+
+// finding is what a look at a row led to.
+type finding struct {
+	// waiting is why the tenant waits, "" if it does not.
+	waiting Reason
+	// end: its lease is dead and must end. nudge: somebody must look at it.
+	end, nudge bool
+}
+
+// judge decides on a row. stale says that its lease stood still for so long that
+// its holder must be dead.
+func judge(rec tenant.Record, stale bool, now time.Time, age time.Duration) finding {
+	held := rec.Lease.Owner != ""
+
+	switch {
+	case !rec.Exists() || held && !stale:
+		return finding{}
+	case rec.NeedsWork() && rec.Hold != "":
+		return finding{waiting: ReasonHeld}
+	case rec.Hold != "":
+		return finding{}
+	case rec.NeedsWork() && now.Before(rec.NotBefore):
+		return finding{waiting: ReasonBackoff}
+	case !forgotten(rec, now, age):
+		return finding{}
+	case rec.NeedsWork():
+		return finding{waiting: ReasonWork, end: held, nudge: true}
+	case rec.Unpublished != "":
+		return finding{waiting: ReasonResult, end: held, nudge: true}
+	case rec.Desired.Existence.Version == (tenant.Version{}):
+		return finding{waiting: ReasonUncreated, end: held}
+	default:
+		// Later events would be handed over to the dead holder.
+		return finding{end: held}
+	}
+}
+
+// forgotten reports that nothing happened to a row for long. Accepted events
+// count as something, but not where they are handed over to a dead holder: then
+// the end of its lease counts, a hint of its clock that suffices for this.
+func forgotten(rec tenant.Record, now time.Time, age time.Duration) bool {
+	touched := rec.UpdatedAt
+	if rec.NotBefore.After(touched) {
+		touched = rec.NotBefore
+	}
+
+	return now.Sub(touched) >= age || rec.Lease.Owner != "" && now.Sub(rec.Lease.Until) >= age
+}
