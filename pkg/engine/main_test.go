@@ -84,6 +84,7 @@ func testPrograms() engine.Programs {
 		"panics":         deployFunc(func(*pulumi.Context, engine.Topology) (pulumi.Map, error) { panic("the sky fell\non us") }),
 		"panicsInApply":  deployFunc(deployPanicInApply),
 		"hangs":          deployFunc(deployHang),
+		"waits":          deployFunc(deployWait),
 		"refuses":        deployFunc(deployRefuse),
 		"fails":          deployFunc(func(*pulumi.Context, engine.Topology) (pulumi.Map, error) { return nil, errThrottled }),
 		"prints":         deployFunc(deployPrint),
