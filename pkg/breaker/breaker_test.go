@@ -207,6 +207,7 @@ func TestOldOperationsDoNotCount(t *testing.T) {
 		w := newWorld()
 
 		early, _ := w.Allow(region, tier)
+		late, _ := w.Allow(region, tier)
 		w.fell(t, 1, tenant.KindDenied)
 
 		old, _ := w.Allow(region, tier)
@@ -218,10 +219,11 @@ func TestOldOperationsDoNotCount(t *testing.T) {
 		require.False(t, w.operate("t9", succeeds()), "it is still paused")
 
 		time.Sleep(pause + time.Second)
+		late("t6", fails(tenant.KindDenied))
+		require.Equal(t, 1, w.opened())
 
 		probe, _ := w.Allow(region, tier)
-		require.NotNil(t, probe)
-		require.Equal(t, 1, w.opened())
+		require.NotNil(t, probe, "it did not take the place of the one that is let through")
 	})
 }
 
@@ -253,6 +255,12 @@ func TestWaitsGrow(t *testing.T) {
 
 		require.Greater(t, longest(), 5*pause)
 		require.LessOrEqual(t, longest(), 9*pause)
+
+		// The next time it begins anew.
+		time.Sleep(pause + time.Second)
+		require.True(t, w.operate("t9", succeeds()))
+		w.fell(t, enough, tenant.KindDenied)
+		require.LessOrEqual(t, longest(), 2*pause)
 	})
 }
 

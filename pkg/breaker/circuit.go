@@ -16,7 +16,8 @@ type circuit struct {
 	tenants int
 
 	// failed are the tenants that failed since the last success, by kind, and
-	// when. No kind has more of them than it takes to open.
+	// when. They are few: no more than it takes to open, those that ran then,
+	// and in a window one for each pause.
 	failed map[tenant.Kind]map[tenant.ID]time.Time
 	// until is when a pause ends, pauses how many there were in a row.
 	until  time.Time
@@ -36,7 +37,6 @@ func newCircuit(config Config, change func(State)) *circuit {
 				c.pauses++
 			case gobreaker.StateClosed:
 				c.pauses = 0
-				c.forget()
 			case gobreaker.StateHalfOpen:
 			}
 
@@ -63,9 +63,7 @@ func (c *circuit) note(id tenant.ID, kind tenant.Kind) {
 		}
 	}
 
-	if _, known := alike[id]; known || len(alike) < c.tenants {
-		alike[id] = now
-	}
+	alike[id] = now
 }
 
 func (c *circuit) forget() { clear(c.failed) }
