@@ -130,6 +130,7 @@ func newFleet(t *testing.T, local *localaws.Env, dir string) *fleet {
 		"LESSOR_VISIBILITY_TIMEOUT=" + visibility.String(), "LESSOR_POLL_WAIT=1s",
 		"LESSOR_LEASE_DURATION=" + leaseDuration.String(), "LESSOR_LEASE_MARGIN=" + leaseMargin.String(),
 		"LESSOR_MEMORY_LIMIT=4Gi", "LESSOR_MAX_SLOTS=2", "LESSOR_BACKOFF_MIN=1s", "LESSOR_BACKOFF_MAX=5s",
+		"LESSOR_BREAKER_PAUSE=2s",
 		"LESSOR_OPERATION_TIMEOUT=60s", "LESSOR_INTERRUPT_GRACE=20s", "LESSOR_DRAIN_TIMEOUT=60s", "LESSOR_LOG_LEVEL=debug",
 	})
 
