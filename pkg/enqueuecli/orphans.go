@@ -13,8 +13,8 @@ import (
 
 const orphansLong = `List resources that carry a tenant's tags and that the tenant's state does not
 know: what a worker made and did not live to write down. Without a tenant: of
-all tenants, and what is tagged managed-by=lessor for a tenant without a row.
-Nothing is changed.
+all tenants, and what is tagged managed-by=lessor and with a tenant that has no
+row. Nothing is changed.
 
 It asks the Resource Groups Tagging API in the regions that the rows name (and,
 without a tenant, those of LESSOR_REGIONS), with the role of the tier where the

@@ -122,6 +122,9 @@ func TestOrphans(t *testing.T) {
 		{name: "state is denied", code: 1, args: []string{"orphans", "acme"}, world: edit(func(w *world) { w.fail["states"] = errBroken })},
 		{name: "state is lost", code: 1, args: []string{"orphans", "acme"}, world: edit(func(w *world) { delete(w.stored, storedAcme) })},
 		{name: "state is broken", code: 1, args: []string{"orphans"}, world: edit(func(w *world) { w.stored[storedAcme] = "{" })},
+		{name: "state is inconsistent", code: 8, args: []string{"orphans", "acme"}, world: edit(func(w *world) {
+			w.stored[storedAcme] = strings.Replace(stateOf(true), `"parent": "urn`, `"parent": "gone`, 1)
+		})},
 		{name: "state was never made", code: 8, args: []string{"orphans", "acme"}, world: edit(func(w *world) {
 			delete(w.stored, storedAcme)
 			change(func(rec *tenant.Record) { rec.Stack.Created = false })(w)

@@ -80,9 +80,10 @@ func (i *Inventory) Find(ctx context.Context, id tenant.ID) ([]Resource, error) 
 	return i.find(ctx, tag(TagTenant, id.String()), tag(TagManagedBy, ManagedBy))
 }
 
-// FindAll returns all that is tagged as managed by lessor, sorted by ARN.
+// FindAll returns all that is tagged with any tenant and as managed by lessor,
+// sorted by ARN. What has no tenant is the fleet's own: queues, table, buckets.
 func (i *Inventory) FindAll(ctx context.Context) ([]Resource, error) {
-	return i.find(ctx, tag(TagManagedBy, ManagedBy))
+	return i.find(ctx, tag(TagTenant), tag(TagManagedBy, ManagedBy))
 }
 
 // FindUnknown returns what is tagged with the tenant and is not among known, the
@@ -140,6 +141,7 @@ func sorted(found map[string]Resource) []Resource {
 	return list
 }
 
-func tag(key, value string) taggingtypes.TagFilter {
-	return taggingtypes.TagFilter{Key: &key, Values: []string{value}}
+// tag selects what has the tag with any of the values, or with any at all.
+func tag(key string, values ...string) taggingtypes.TagFilter {
+	return taggingtypes.TagFilter{Key: &key, Values: values}
 }

@@ -39,14 +39,16 @@ func TestFindReadsEveryPage(t *testing.T) {
 	}
 }
 
-func TestFindAllAsksForNoTenant(t *testing.T) {
+func TestFindAllAsksForAnyTenant(t *testing.T) {
 	t.Parallel()
 
 	api := &fakeAPI{t: t, pages: map[string]*tagging.GetResourcesOutput{"": {}}}
 	found, err := inventory.New(api).FindAll(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, found)
-	require.Equal(t, []taggingtypes.TagFilter{{Key: aws.String("managed-by"), Values: []string{"lessor"}}}, api.asked[0].TagFilters)
+	require.Equal(t, []taggingtypes.TagFilter{
+		{Key: aws.String("tenant-id")}, {Key: aws.String("managed-by"), Values: []string{"lessor"}},
+	}, api.asked[0].TagFilters)
 }
 
 func TestFindFails(t *testing.T) {

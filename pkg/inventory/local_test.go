@@ -50,6 +50,10 @@ func TestInventoryOfLocalMode(t *testing.T) {
 		require.NoError(t, err)
 	}
 
+	// The fleet's own is of no tenant.
+	_, err := sim.Create(t.Context(), cloudsim.Creation{Type: cloudsim.TypeKey, Region: "eu-west-1", Tags: tags{"managed-by": "lessor"}})
+	require.NoError(t, err)
+
 	cfg := aws.Config{
 		Region: "us-east-1", BaseEndpoint: &server.URL, HTTPClient: &http.Client{Transport: transport},
 		Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""),
