@@ -132,12 +132,15 @@ func TestLoadWorkerRefuses(t *testing.T) {
 			"LESSOR_MEMORY_LIMIT", "512Mi",
 			[]string{"the limit is 512Mi", "LESSOR_OPERATION_MEMORY=768Mi", "need 1Gi"},
 		},
-		"backoffs the wrong way": {"LESSOR_BACKOFF_MIN", "20m", []string{"LESSOR_BACKOFF_MAX (15m0s)"}},
-		"a breaker of one":       {"LESSOR_BREAKER_TENANTS", "1", []string{"2 or more", "0 to turn the breaker off"}},
-		"a breaker's pause":      {"LESSOR_BREAKER_PAUSE", "0s", []string{"from 1s to 1h"}},
-		"result target":          {"LESSOR_RESULT_TARGET", "arn:aws:s3:::bucket", []string{"SNS topic"}},
-		"secrets provider":       {"LESSOR_SECRETS_PROVIDER", "passphrase", []string{"awskms://"}},
-		"project":                {"LESSOR_PROJECT", "a/b", []string{`"a/b"`}},
+		"backoffs the wrong way":  {"LESSOR_BACKOFF_MIN", "20m", []string{"LESSOR_BACKOFF_MAX (15m0s)"}},
+		"sweep that is too early": {"LESSOR_SWEEP_AGE", "190s", []string{"is 3m10s", "LESSOR_VISIBILITY_TIMEOUT", "(3m10s)", "raise it"}},
+		"sweep without an age":    {"LESSOR_SWEEP_AGE", "0", []string{"must be above 0"}},
+		"sweep in the past":       {"LESSOR_SWEEP_INTERVAL", "-1s", []string{"must not be negative", "or 0"}},
+		"a breaker of one":        {"LESSOR_BREAKER_TENANTS", "1", []string{"2 or more", "0 to turn the breaker off"}},
+		"a breaker's pause":       {"LESSOR_BREAKER_PAUSE", "0s", []string{"from 1s to 1h"}},
+		"result target":           {"LESSOR_RESULT_TARGET", "arn:aws:s3:::bucket", []string{"SNS topic"}},
+		"secrets provider":        {"LESSOR_SECRETS_PROVIDER", "passphrase", []string{"awskms://"}},
+		"project":                 {"LESSOR_PROJECT", "a/b", []string{`"a/b"`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -152,6 +155,18 @@ func TestLoadWorkerRefuses(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestTheSweepCanBeSwitchedOff(t *testing.T) {
+	t.Parallel()
+
+	w, err := config.LoadWorker(t.Context(), with(map[string]string{"LESSOR_SWEEP_INTERVAL": "0", "LESSOR_VISIBILITY_TIMEOUT": "1h"}))
+	require.NoError(t, err)
+	require.Zero(t, w.Sweep.Interval)
+
+	w, err = config.LoadWorker(t.Context(), with(map[string]string{"LESSOR_SWEEP_AGE": "191s"}))
+	require.NoError(t, err)
+	require.Equal(t, 5*time.Minute, w.Sweep.Interval)
 }
 
 func TestLoadWorkerReportsEverything(t *testing.T) {

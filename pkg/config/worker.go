@@ -23,6 +23,7 @@ import (
 	"github.com/lessor-dev/lessor/pkg/registry"
 	"github.com/lessor-dev/lessor/pkg/result"
 	"github.com/lessor-dev/lessor/pkg/shard"
+	"github.com/lessor-dev/lessor/pkg/sweep"
 	"github.com/lessor-dev/lessor/pkg/telemetry"
 )
 
@@ -36,6 +37,7 @@ type Worker struct {
 	Capacity  capacity.Config
 	Breaker   breaker.Config
 	Result    result.Config
+	Sweep     sweep.Config
 	Telemetry telemetry.Config
 
 	// EventOrder is how the fleet orders the facts of a tenant.
@@ -127,6 +129,15 @@ func (w Worker) validate(problems *problems) {
 	if w.BackoffMin > w.BackoffMax {
 		problems.add("LESSOR_BACKOFF_MIN", fmt.Sprintf("is %s, above LESSOR_BACKOFF_MAX (%s)", w.BackoffMin, w.BackoffMax),
 			"lower it, or raise LESSOR_BACKOFF_MAX")
+	}
+
+	// Sooner, the sweep would send messages for tenants that are well.
+	back := w.Queue.VisibilityTimeout + w.Lease.Duration + w.Lease.Margin
+	if w.Lease.Validate() == nil && w.Sweep.Interval > 0 && w.Sweep.Age <= back {
+		problems.add("LESSOR_SWEEP_AGE",
+			fmt.Sprintf("is %s: it must be above LESSOR_VISIBILITY_TIMEOUT, LESSOR_LEASE_DURATION and LESSOR_LEASE_MARGIN together (%s)",
+				w.Sweep.Age, back),
+			"raise it, or lower those")
 	}
 
 	// A limit that is found out is checked by whoever finds it out.

@@ -46,6 +46,11 @@ type Metrics struct {
 	StateRepairs *prometheus.CounterVec // action
 	OrphansFound prometheus.Counter
 
+	SweepRows      *prometheus.CounterVec // action
+	SweepDuration  prometheus.Histogram
+	LastSweep      prometheus.Gauge
+	TenantsWaiting *prometheus.GaugeVec // reason
+
 	Slots       prometheus.Gauge
 	MemoryLimit prometheus.Gauge
 	Draining    prometheus.Gauge
@@ -128,6 +133,7 @@ func NewMetrics(reg prometheus.Registerer, tiers []string) *Metrics {
 			"1, with the version of the worker.", "version", "go_version"),
 	}
 
+	m.addSweep()
 	reg.MustRegister(m.collectors()...)
 	m.initialise()
 
@@ -207,6 +213,7 @@ func (m *Metrics) collectors() []prometheus.Collector {
 		m.LeaseAcquisitions, m.LeaseRenewals, m.LeaseLost,
 		m.Operations, m.OperationDuration, m.OperationSteps, m.OperationMemory, m.OperationsInProgress,
 		m.CLIProcesses, m.ResultsPublished, m.StateRepairs, m.OrphansFound, m.BreakerState, m.BreakerOpened,
+		m.SweepRows, m.SweepDuration, m.LastSweep, m.TenantsWaiting,
 		m.Slots, m.MemoryLimit, m.Draining, m.Paused, m.BuildInfo,
 	}
 }

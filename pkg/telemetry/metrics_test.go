@@ -90,6 +90,8 @@ func TestNewMetrics(t *testing.T) {
 		"lease_acquisitions_total", "lease_renewals_total", "lease_lost_total",
 		"operations_total", "operation_duration_seconds", "operation_steps_total", "operation_memory_bytes",
 		"operations_in_progress", "longest_running_operation_seconds", "cli_processes_total", "results_published_total",
+		"state_repairs_total", "orphans_found_total",
+		"sweep_rows_total", "sweep_duration_seconds", "last_successful_sweep_timestamp_seconds", "tenants_waiting",
 		"slots", "slots_used", "memory_limit_bytes", "draining", "paused", "build_info",
 	}, own)
 
@@ -100,6 +102,8 @@ func TestNewMetrics(t *testing.T) {
 		"lessor_operations_total":             {"tier": "enterprise", "outcome": "failed", "kind": "quota"},
 		"lessor_operation_steps_total":        {"step": "prepare-delete", "outcome": "failed"},
 		"lessor_lease_acquisitions_total":     {"outcome": "takeover"},
+		"lessor_sweep_rows_total":             {"action": "nudged"},
+		"lessor_tenants_waiting":              {"reason": "uncreated"},
 		"lessor_events_accepted_total":        {"type": "lessor.tenant.deleted.v1", "changed": "false"},
 		"lessor_operation_memory_bytes":       nil,
 		"lessor_messages_dead_lettered_total": {"reason": "not-json"},

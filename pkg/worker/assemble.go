@@ -26,6 +26,7 @@ import (
 	"github.com/lessor-dev/lessor/pkg/reconcile"
 	"github.com/lessor-dev/lessor/pkg/registry"
 	"github.com/lessor-dev/lessor/pkg/result"
+	"github.com/lessor-dev/lessor/pkg/sweep"
 	"github.com/lessor-dev/lessor/pkg/telemetry"
 )
 
@@ -136,6 +137,13 @@ func newWorker(
 	leases := lease.New(dynamodb.NewFromConfig(p.aws), cfg.Registry.Table, cfg.Lease,
 		lease.WithRenewals(func(outcome string) { metrics.LeaseRenewals.WithLabelValues(outcome).Inc() }))
 	gate := newGate()
+	// With sightings of its own: the rows it surveys may be older than those that
+	// others watch.
+	sweeper := sweep.New(cfg.Sweep, sweep.Parts{
+		Rows:   p.registry,
+		Leases: lease.New(dynamodb.NewFromConfig(p.aws), cfg.Registry.Table, cfg.Lease),
+		Queue:  p.queue, Log: log, Now: time.Now, WaitOpen: gate.waitOpen, Swept: observer.swept,
+	})
 	slots := newSlots(p.slots, gate.drain)
 	interrupt, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 
@@ -162,6 +170,7 @@ func newWorker(
 		gate:       gate,
 		watchers:   make(chan struct{}, maxWatchers),
 		interrupt:  cancel,
+		sweep:      sweeper.Run,
 		settler: &reconcile.Reconciler{
 			Config: reconcile.Config{
 				Project:          cfg.Engine.Project,

@@ -15,6 +15,7 @@ import (
 	"github.com/lessor-dev/lessor/pkg/queue"
 	"github.com/lessor-dev/lessor/pkg/reconcile"
 	"github.com/lessor-dev/lessor/pkg/registry"
+	"github.com/lessor-dev/lessor/pkg/sweep"
 	"github.com/lessor-dev/lessor/pkg/telemetry"
 )
 
@@ -36,6 +37,7 @@ type TestParts struct {
 	Catalog   plan.Resolver
 	Engine    reconcile.Engine
 	Publisher reconcile.Publisher
+	Sweep     sweep.Config
 	Log       io.Writer
 }
 
@@ -43,6 +45,7 @@ type TestParts struct {
 func Assemble(p TestParts) *Worker {
 	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), nil)
 	log := slog.New(slog.NewTextHandler(p.Log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	observer := newObserver(log, metrics)
 	gate := newGate()
 	slots := newSlots(p.Slots, gate.drain)
 	interrupt, cancel := context.WithCancelCause(context.Background())
@@ -51,13 +54,16 @@ func Assemble(p TestParts) *Worker {
 		config: p.Config, messages: p.Queue, visibility: p.Queue, decoder: event.NewDecoder(event.OrderTime, time.Now),
 		rows: p.Rows, leases: p.Leases, metrics: metrics, log: log, slots: slots, hands: newHands(p.Slots), gate: gate,
 		watchers: make(chan struct{}, maxWatchers), interrupt: cancel,
+		sweep: sweep.New(p.Sweep, sweep.Parts{
+			Rows: p.Rows, Leases: p.Leases, Queue: p.Queue, Log: log, Now: time.Now, WaitOpen: gate.waitOpen, Swept: observer.swept,
+		}).Run,
 		settler: &reconcile.Reconciler{
 			Config: reconcile.Config{
 				Project: "lessor", Buckets: []string{"shard-0"}, OperationTimeout: time.Hour,
 				Backoff: reconcile.Backoff{Min: time.Second, Max: time.Minute},
 			},
 			Rows: p.Rows, Ledger: p.Rows, Leases: p.Leases, Catalog: p.Catalog, Engine: p.Engine, Slots: slots, Gate: gate,
-			Publisher: p.Publisher, Observer: newObserver(log, metrics), Interrupt: interrupt,
+			Publisher: p.Publisher, Observer: observer, Interrupt: interrupt,
 		},
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/lessor-dev/lessor/pkg/registry"
 	"github.com/lessor-dev/lessor/pkg/registry/registrytest"
 	"github.com/lessor-dev/lessor/pkg/result"
+	"github.com/lessor-dev/lessor/pkg/sweep"
 	"github.com/lessor-dev/lessor/pkg/tenant"
 	"github.com/lessor-dev/lessor/pkg/worker"
 )
@@ -65,6 +66,13 @@ type world struct {
 func newWorld(t *testing.T, slots int) *world {
 	t.Helper()
 
+	return newSweepingWorld(t, slots, sweep.Config{})
+}
+
+// newSweepingWorld is newWorld with a worker that sweeps.
+func newSweepingWorld(t *testing.T, slots int, cfg sweep.Config) *world {
+	t.Helper()
+
 	w := &world{
 		sqs: queuetest.New(), table: registrytest.New(tableName), engine: &fakeEngine{}, log: &buffer{},
 		hurry: make(chan struct{}, 1), stopped: make(chan error, 1),
@@ -75,6 +83,7 @@ func newWorld(t *testing.T, slots int) *world {
 	w.worker = worker.Assemble(worker.TestParts{
 		Config: worker.Config{PollWait: pollWait, DrainTimeout: drainTimeout, LeaseDuration: leaseDuration},
 		Slots:  slots, Queue: w.queue, Rows: w.rows, Leases: w.leases(), Catalog: catalog{}, Engine: w.engine, Publisher: silent{}, Log: w.log,
+		Sweep: cfg,
 	})
 
 	t.Cleanup(func() {

@@ -75,7 +75,9 @@ type Worker struct {
 	hands *hands
 	gate  *gate
 	// watchers bounds the messages that are watched without a slot.
-	watchers  chan struct{}
+	watchers chan struct{}
+	// sweep looks for what was forgotten, until its context ends.
+	sweep     func(context.Context)
 	inHand    sync.WaitGroup
 	lastTick  atomic.Int64
 	interrupt context.CancelCauseFunc
@@ -97,6 +99,7 @@ func (w *Worker) Run(ctx context.Context, hurry <-chan struct{}) error {
 
 	loops.Go(func() { w.followFleet(ctx) })
 	loops.Go(func() { w.receive(ctx, work) })
+	loops.Go(func() { w.sweep(ctx) })
 
 	// The drain begins with the signal and not with the end of the last poll.
 	<-ctx.Done()
