@@ -96,8 +96,9 @@ func (i *injector) try(ctx context.Context, a action) bool {
 		}
 
 		shut := i.front.open(w)
+		defer shut()
+
 		pause(ctx, a.lasts)
-		shut()
 
 		return true
 	}

@@ -88,29 +88,34 @@ func deployNetwork(ctx *pulumi.Context, topology engine.Topology, p noteParamete
 	}
 
 	with := pulumi.Provider(provider)
-	tags := pulumi.StringMap{tagNote: pulumi.String(p.Note)}
+	// What AWS numbers is found again by its Name.
+	tags := func(part string) pulumi.StringMap {
+		return pulumi.StringMap{tagNote: pulumi.String(p.Note), "Name": pulumi.String(topology.PhysicalName(part, 256))}
+	}
 
-	vpc, err := ec2.NewVpc(ctx, topology.Name("vpc"), &ec2.VpcArgs{CidrBlock: pulumi.String("10.0.0.0/16"), Tags: tags}, with)
+	vpc, err := ec2.NewVpc(ctx, topology.Name("vpc"), &ec2.VpcArgs{CidrBlock: pulumi.String("10.0.0.0/16"), Tags: tags("vpc")}, with)
 	if err != nil {
 		return nil, fmt.Errorf("vpc: %w", err)
 	}
 
 	for i := range p.Subnets {
-		if _, err := ec2.NewSubnet(ctx, topology.Name(fmt.Sprintf("subnet-%d", i)), &ec2.SubnetArgs{
-			VpcId: vpc.ID(), CidrBlock: pulumi.Sprintf("10.0.%d.0/24", i), Tags: tags,
+		part := fmt.Sprintf("subnet-%d", i)
+
+		if _, err := ec2.NewSubnet(ctx, topology.Name(part), &ec2.SubnetArgs{
+			VpcId: vpc.ID(), CidrBlock: pulumi.Sprintf("10.0.%d.0/24", i), Tags: tags(part),
 		}, with); err != nil {
 			return nil, fmt.Errorf("subnet: %w", err)
 		}
 	}
 
 	if _, err := s3.NewBucketV2(ctx, topology.Name("data"), &s3.BucketV2Args{
-		Bucket: pulumi.String(topology.PhysicalName("data", 63)), Tags: tags,
+		Bucket: pulumi.String(topology.PhysicalName("data", 63)), Tags: tags("data"),
 	}, with); err != nil {
 		return nil, fmt.Errorf("bucket: %w", err)
 	}
 
 	if _, err := sqs.NewQueue(ctx, topology.Name("jobs"), &sqs.QueueArgs{
-		Name: pulumi.String(topology.PhysicalName("jobs", 80)), Tags: tags,
+		Name: pulumi.String(topology.PhysicalName("jobs", 80)), Tags: tags("jobs"),
 	}, with); err != nil {
 		return nil, fmt.Errorf("queue: %w", err)
 	}

@@ -177,7 +177,9 @@ func (v verdict) brief() []string {
 
 	for _, f := range v.findings {
 		of := [2]string{f.check, f.tenant}
-		if seen[of]++; seen[of] <= limit {
+		seen[of]++
+
+		if seen[of] <= limit {
 			lines = append(lines, fmt.Sprintf("%s: %s: %s", f.check, f.tenant, f.what))
 		}
 	}
