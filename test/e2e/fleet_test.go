@@ -37,6 +37,7 @@ tiers:
   secretive: {program: secretive}
   bulky: {program: bulky}
   slow: {program: slow}
+  wired: {program: wired}
   failing: {program: failing, maxAttempts: 2}
   enterprise:
     program: silo

@@ -8,8 +8,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/ec2"
+	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/sqs"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
+	"github.com/lessor-dev/lessor/infra/programs"
 	"github.com/lessor-dev/lessor/pkg/engine"
 	"github.com/lessor-dev/lessor/pkg/tenant"
 )
@@ -56,8 +59,37 @@ func testPrograms() engine.Programs {
 
 			return pulumi.Map{"generation": pulumi.Int(t.Generation)}, nil
 		}),
+		"wired": testProgram(deployWired),
 		"failing": testProgram(func(*pulumi.Context, engine.Topology) (pulumi.Map, error) {
 			return nil, errors.New("RequestError: send request failed: dial tcp: connection refused")
 		}),
 	}
+}
+
+// deployWired makes a resource whose id AWS makes up, and one that is known by
+// its name.
+func deployWired(ctx *pulumi.Context, t engine.Topology) (pulumi.Map, error) {
+	const maxName = 60
+
+	provider, err := programs.Provider(ctx, t)
+	if err != nil {
+		return nil, fmt.Errorf("declaring the provider: %w", err)
+	}
+
+	network, err := ec2.NewVpc(ctx, t.Name("net"), &ec2.VpcArgs{
+		CidrBlock: pulumi.String("10.0.0.0/16"),
+		Tags:      pulumi.StringMap{"Name": pulumi.String(t.PhysicalName("net", maxName)), "phase": pulumi.String(t.Phase)},
+	}, pulumi.Provider(provider))
+	if err != nil {
+		return nil, fmt.Errorf("declaring the network: %w", err)
+	}
+
+	queue, err := sqs.NewQueue(ctx, t.Name("queue"), &sqs.QueueArgs{
+		Name: pulumi.String(t.PhysicalName("queue", maxName)),
+	}, pulumi.Provider(provider), pulumi.DependsOn([]pulumi.Resource{network}))
+	if err != nil {
+		return nil, fmt.Errorf("declaring the queue: %w", err)
+	}
+
+	return pulumi.Map{"network": network.ID(), "queue": queue.Url}, nil
 }

@@ -1,0 +1,288 @@
+package e2e_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lessor-dev/lessor/internal/localaws/cloudsim"
+	"github.com/lessor-dev/lessor/pkg/engine/stategate"
+	"github.com/lessor-dev/lessor/pkg/tenant"
+)
+
+// soon makes leases and messages short, so that a death is noticed in seconds.
+func soon() []string {
+	return []string{"LESSOR_VISIBILITY_TIMEOUT=10s", "LESSOR_LEASE_DURATION=8s", "LESSOR_LEASE_MARGIN=2s"}
+}
+
+// A provider has made a resource and everything dies before anybody could write
+// that down. The successor finds the resource, by its name or by its tag, and
+// makes no second one.
+func TestHalfMadeResourcesAreTakenOver(t *testing.T) {
+	t.Parallel()
+
+	for _, typ := range []string{cloudsim.TypeVPC, cloudsim.TypeQueue} {
+		t.Run(strings.ReplaceAll(typ, ":", "-"), func(t *testing.T) {
+			t.Parallel()
+
+			id := tenant.ID("heir-" + strings.ToLower(typ[strings.LastIndex(typ, ":")+1:]))
+			fault, err := local.Cloud().SetFault(t.Context(), cloudsim.Fault{
+				Effect: cloudsim.EffectHang, After: true, Operation: cloudsim.OperationCreate, Type: typ, Tenant: string(id),
+			})
+			require.NoError(t, err)
+
+			f := newFleet(t, 1, soon()...)
+			f.create(id, "wired")
+			f.struck(fault.ID)
+
+			victim := f.workers[0]
+			f.signal(syscall.SIGKILL, f.processes()...)
+			<-victim.exited
+
+			victim.exited <- nil
+
+			require.NoError(t, local.Cloud().ClearFaults(t.Context(), fault.ID))
+			f.start()
+
+			rec := f.settled(id)
+			require.Equal(t, int64(1), rec.AppliedSeq, "%+v", rec.Last)
+			require.Zero(t, rec.Attempts)
+			require.Empty(t, rec.Last.Orphans)
+
+			done := map[tenant.RepairAction]int{}
+			for _, r := range rec.Last.Repairs {
+				done[r.Action]++
+			}
+
+			require.Equal(t, 1, done[tenant.RepairLock], rec.Last.Repairs)
+			require.Equal(t, 1, done[tenant.RepairImported], rec.Last.Repairs)
+
+			list, err := local.Cloud().OfTenant(t.Context(), string(id))
+			require.NoError(t, err)
+			require.Len(t, list, 2, "one network and one queue")
+			require.Empty(t, f.locks(rec.Stack))
+
+			f.send(f.event(tenant.EventDeleted, id, time.Now(), nil))
+			require.False(t, f.applied(id, 2).Stack.Created)
+
+			list, err = local.Cloud().OfTenant(t.Context(), string(id))
+			require.NoError(t, err)
+			require.Empty(t, list)
+		})
+	}
+}
+
+// A whole worker freezes in the middle of an update, another takes the tenant
+// over and finishes it, and the first wakes up, in the worst order: the CLI and
+// the provider go on before their own process could see that the lease is over.
+func TestZombie(t *testing.T) {
+	t.Parallel()
+
+	const id = tenant.ID("zombie")
+
+	f := newFleet(t, 1, soon()...)
+	f.create(id, "wired")
+
+	rec := f.settled(id)
+	require.Equal(t, int64(1), rec.AppliedSeq, "%+v", rec.Last)
+
+	fault, err := local.Cloud().SetFault(t.Context(), cloudsim.Fault{
+		Effect: cloudsim.EffectHang, Operation: cloudsim.OperationUpdate, Type: cloudsim.TypeVPC, Tenant: string(id),
+	})
+	require.NoError(t, err)
+
+	f.send(f.event(tenant.EventSuspended, id, time.Now(), nil))
+	f.struck(fault.ID)
+
+	frozen := f.processes()
+	f.signal(syscall.SIGSTOP, frozen...)
+
+	f.start()
+
+	rec = f.settledAt(id, 2, 2*time.Minute)
+	require.NotEqual(t, int64(1), rec.Fence)
+
+	before := f.stamps(rec.Stack)
+	require.Equal(t, rec.Fence, before[0].Fence, "the newest write is the successor's")
+
+	require.NoError(t, local.Cloud().ClearFaults(t.Context(), fault.ID))
+
+	var workers, others []int
+
+	for _, pid := range frozen {
+		if pid == f.workers[0].cmd.Process.Pid || isChild(pid) {
+			workers = append(workers, pid)
+		} else {
+			others = append(others, pid)
+		}
+	}
+
+	require.NotEmpty(t, others, "the CLI and the provider")
+	f.signal(syscall.SIGCONT, others...)
+
+	const head = 500 * time.Millisecond
+
+	time.Sleep(head)
+	f.signal(syscall.SIGCONT, workers...)
+
+	f.await("the first worker to see that it was taken over", time.Minute, func() bool {
+		for _, op := range f.operations(id) {
+			if op.Kind == string(tenant.KindLeaseLost) {
+				return true
+			}
+		}
+
+		return false
+	})
+	f.await("its processes to end", time.Minute, func() bool {
+		for _, pid := range others {
+			if alive(pid) {
+				return false
+			}
+		}
+
+		return true
+	})
+
+	require.Equal(t, before, f.stamps(rec.Stack), "nothing was written")
+
+	after := f.settled(id)
+	require.Equal(t, rec.AppliedSeq, after.AppliedSeq)
+	require.Equal(t, rec.Fence, after.Fence)
+	require.Empty(t, f.locks(rec.Stack))
+	f.idle(time.Minute)
+}
+
+// struck waits until a fault has hit.
+func (f *fleet) struck(fault string) {
+	f.t.Helper()
+
+	f.await("the fault to strike", time.Minute, func() bool {
+		faults, err := local.Cloud().Faults(f.t.Context())
+		require.NoError(f.t, err)
+
+		for _, one := range faults {
+			if one.ID == fault {
+				return one.Struck > 0
+			}
+		}
+
+		return false
+	})
+}
+
+// settledAt waits until a change is applied, which takes a while after a death.
+func (f *fleet) settledAt(id tenant.ID, sequence int64, timeout time.Duration) tenant.Record {
+	f.t.Helper()
+
+	var rec tenant.Record
+
+	f.await("the change to be applied", timeout, func() bool {
+		var err error
+
+		rec, err = f.rows.Get(f.t.Context(), id)
+		require.NoError(f.t, err)
+
+		return rec.AppliedSeq >= sequence && rec.Lease.Owner == ""
+	})
+
+	return rec
+}
+
+// processes are those of the fleet's workers, with all that they started.
+func (f *fleet) processes() []int {
+	f.t.Helper()
+
+	environments, err := filepath.Glob("/proc/[0-9]*/environ")
+	require.NoError(f.t, err)
+
+	var found []int
+
+	for _, path := range environments {
+		text, err := os.ReadFile(path)
+		if err != nil || !bytes.Contains(text, []byte(f.workDir)) {
+			continue
+		}
+
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		require.NoError(f.t, err)
+
+		found = append(found, pid)
+	}
+
+	return found
+}
+
+func (f *fleet) signal(s syscall.Signal, pids ...int) {
+	f.t.Helper()
+
+	for _, pid := range pids {
+		// An error means that it ended in the meantime.
+		_ = syscall.Kill(pid, s)
+	}
+}
+
+// isChild tells the process of one operation.
+func isChild(pid int) bool {
+	arguments, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
+
+	return err == nil && bytes.HasSuffix(bytes.TrimRight(arguments, "\x00"), []byte("\x00operation"))
+}
+
+func alive(pid int) bool {
+	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+
+	return err == nil && !bytes.Contains(stat, []byte(") Z "))
+}
+
+// stamps say who wrote the state, newest first.
+func (f *fleet) stamps(stack tenant.Stack) []stategate.Stamp {
+	f.t.Helper()
+
+	store := stategate.NewStore(stategate.NewClient(f.aws), stack.Shard)
+	key := stategate.CheckpointKey(stack.Project, stack.Name)
+
+	versions, err := store.Versions(f.t.Context(), key)
+	require.NoError(f.t, err)
+
+	var stamps []stategate.Stamp
+
+	for _, v := range versions {
+		if v.Key != key || v.Marker {
+			continue
+		}
+
+		object, err := store.Get(f.t.Context(), key, v.ID)
+		require.NoError(f.t, err)
+
+		stamps = append(stamps, object.Stamp)
+	}
+
+	return stamps
+}
+
+// locks are those of a stack.
+func (f *fleet) locks(stack tenant.Stack) []string {
+	f.t.Helper()
+
+	out, err := stategate.NewClient(f.aws).ListObjectsV2(f.t.Context(), &s3.ListObjectsV2Input{
+		Bucket: aws.String(stack.Shard), Prefix: aws.String(stategate.LockPrefix(stack.Project, stack.Name)),
+	})
+	require.NoError(f.t, err)
+
+	var keys []string
+	for _, object := range out.Contents {
+		keys = append(keys, *object.Key)
+	}
+
+	return keys
+}
