@@ -18,6 +18,7 @@ import (
 	"github.com/lessor-dev/lessor/internal/localaws/cloudsim"
 	"github.com/lessor-dev/lessor/pkg/engine/checkpoint"
 	"github.com/lessor-dev/lessor/pkg/enqueuecli"
+	"github.com/lessor-dev/lessor/pkg/inventory"
 	"github.com/lessor-dev/lessor/pkg/lease"
 	"github.com/lessor-dev/lessor/pkg/registry"
 	"github.com/lessor-dev/lessor/pkg/tenant"
@@ -91,6 +92,11 @@ func TestOrphansAreFound(t *testing.T) { //nolint:paralleltest // see above
 	code, found, talk = orphans()
 	require.Equal(t, 8, code, talk)
 	require.Equal(t, []string{"stray " + acme, "no-row " + stranger}, found)
+
+	role := inventory.Assume(l.aws, "arn:aws:iam::000000000000:role/tenants")
+	seen, err := inventory.Open(role, "us-east-1").Find(t.Context(), "acme")
+	require.NoError(t, err)
+	require.Len(t, seen, 1, "with the role of a tier")
 
 	_, err = l.env.Cloud().SetFault(t.Context(), cloudsim.Fault{
 		Effect: cloudsim.EffectFail, Operation: cloudsim.OperationList, Code: "AccessDeniedException", Message: "not authorized",
