@@ -115,9 +115,11 @@ func patient(ctx context.Context, args []string) context.Context {
 
 // execute starts the process and waits for it.
 func (c *command) execute(ctx context.Context, cmd *exec.Cmd) (int, error) {
-	if err := cmd.Start(); err != nil {
+	release, err := startTied(cmd)
+	if err != nil {
 		return exitUnknown, fmt.Errorf("starting the CLI: %w", err)
 	}
+	defer release()
 
 	c.processes.Add(1)
 

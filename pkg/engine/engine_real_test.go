@@ -258,7 +258,9 @@ func TestFailuresOfPrograms(t *testing.T) {
 			require.NotEmpty(t, res.Failure.Hint)
 
 			// Whatever happened, the stack is not locked.
-			res = b.Run(t.Context(), slot, b.operation(tenant.ID(test.program), false, "empty", plan.StepUp), engine.Watch{})
+			op = b.operation(tenant.ID(test.program), false, "empty", plan.StepUp)
+			op.Fence = 2
+			res = b.Run(t.Context(), slot, op, engine.Watch{})
 			require.Nil(t, res.Failure)
 		})
 	}

@@ -21,7 +21,7 @@ func WithBuiltInPlugins() Option { return WithPlugins(builtInPlugins()) }
 func Order(op Operation, pulumi, dir string, grace time.Duration) any {
 	return order{Operation: op, Settings: settings{
 		Pulumi: pulumi, Version: "3.274.1", Parallel: 1, SecretsProvider: "awskms://x",
-		Slot: slot{Work: dir, Home: dir, Temp: dir}, InterruptGrace: grace, TerminateGrace: grace,
+		Slot: slot{Work: dir, Home: dir, Temp: dir}, InterruptGrace: grace, TerminateGrace: grace, PlainState: true,
 	}}
 }
 

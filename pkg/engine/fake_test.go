@@ -29,11 +29,18 @@ type fake struct {
 func newFake(t *testing.T, body string, opts ...engine.Option) *fake {
 	t.Helper()
 
+	return newPatientFake(t, body, 500*time.Millisecond, opts...)
+}
+
+// newPatientFake gives the script another grace to end after an interrupt.
+func newPatientFake(t *testing.T, body string, grace time.Duration, opts ...engine.Option) *fake {
+	t.Helper()
+
 	f := writeFake(t, body)
 	cfg := validConfig(f.dir)
-	cfg.Pulumi, cfg.InterruptGrace = f.script, 500*time.Millisecond
+	cfg.Pulumi, cfg.InterruptGrace = f.script, grace
 	second := 500 * time.Millisecond
-	f.Runner = newRunner(t, cfg, append([]engine.Option{engine.WithGraces(second, second, 2*time.Second)}, opts...)...)
+	f.Runner = newRunner(t, cfg, append([]engine.Option{engine.WithPlainState(), engine.WithGraces(second, second, 2*time.Second)}, opts...)...)
 
 	return f
 }
@@ -42,12 +49,14 @@ func writeFake(t *testing.T, body string) *fake {
 	t.Helper()
 
 	dir := t.TempDir()
-	f := &fake{dir: dir, script: filepath.Join(dir, "fake-pulumi")}
+	f := &fake{dir: dir, script: scriptIn(dir)}
 	text := "#!/bin/bash\nDIR=" + dir + "\nif [ \"$1\" = version ]; then echo v3.274.1; exit 0; fi\n" + body + "\n"
 	require.NoError(t, os.WriteFile(f.script, []byte(text), 0o700))
 
 	return f
 }
+
+func scriptIn(dir string) string { return filepath.Join(dir, "fake-pulumi") }
 
 func (*fake) operation(steps ...plan.Step) engine.Operation {
 	return engine.Operation{
@@ -104,18 +113,21 @@ func TestHowTheCLIIsCalled(t *testing.T) {
 	t.Parallel()
 
 	f := newFake(t, `echo "$@" >>$DIR/args; env >$DIR/env; pwd >$DIR/pwd`)
-	op := f.operation(plan.StepRefresh, plan.StepUp, plan.StepRefresh, plan.StepDestroy, plan.StepRemove)
+	op := f.operation(plan.StepRefresh, plan.StepUp)
 	op.Stack.Created = false
 
 	res := f.Run(t.Context(), 7, op, engine.Watch{})
 	require.Nil(t, res.Failure)
-	require.Equal(t, 4, res.Processes)
+	require.Equal(t, 2, res.Processes)
 	require.True(t, res.Clean)
 
+	res = f.Run(t.Context(), 7, f.operation(plan.StepRefresh, plan.StepDestroy), engine.Watch{})
+	require.Nil(t, res.Failure)
+	require.Equal(t, 1, res.Processes)
+
 	calls := strings.Split(strings.TrimSpace(f.file(t, "args")), "\n")
-	require.Len(t, calls, 4, "a refresh is part of the step after it")
+	require.Len(t, calls, 3, "a refresh is part of the step after it")
 	require.Equal(t, "--non-interactive stack init acme --secrets-provider awskms://alias/none", calls[0])
-	require.Equal(t, "--non-interactive stack rm --yes --remove-backups acme", calls[3])
 
 	for _, flag := range []string{"up --yes --skip-preview", "--refresh", "--parallel=4", "--suppress-progress", "01OP", "--stack acme"} {
 		require.Contains(t, calls[1], flag)
@@ -323,5 +335,9 @@ func TestAChildThatCannotStart(t *testing.T) {
 	res := f.Run(t.Context(), 0, f.operation(plan.StepDestroy), engine.Watch{})
 	require.NotNil(t, res.Failure)
 	require.Equal(t, tenant.KindTransient, res.Failure.Kind)
-	require.True(t, res.Clean)
+	require.False(t, res.Clean, "what an unclean predecessor left is still there")
+
+	op := f.operation(plan.StepDestroy)
+	op.CleanPredecessor = true
+	require.True(t, f.Run(t.Context(), 0, op, engine.Watch{}).Clean)
 }

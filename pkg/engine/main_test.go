@@ -31,6 +31,10 @@ func TestMain(m *testing.M) {
 		hog()
 	}
 
+	if len(os.Args) == 4 && os.Args[1] == "worker" {
+		os.Exit(playWorker(os.Args[2], os.Args[3]))
+	}
+
 	flag.Parse()
 	os.Exit(run(m))
 }
@@ -90,6 +94,7 @@ func testPrograms() engine.Programs {
 		"prints":         deployFunc(deployPrint),
 		"exportsTooMuch": deployFunc(deployTooMuch),
 		"hogs":           deployFunc(deployHog),
+		"cloud":          deployFunc(deployCloud),
 	}
 }
 

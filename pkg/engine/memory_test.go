@@ -123,23 +123,6 @@ set -m; (trap '' INT TERM HUP; `+self+` hog) & wait`, engine.WithMemory(budget))
 	f.requireGone(t)
 }
 
-// TestAHogOfADeadChild has the child die while its hog goes on.
-func TestAHogOfADeadChild(t *testing.T) {
-	t.Parallel()
-
-	const budget = 300 * mib
-
-	self, err := os.Executable()
-	require.NoError(t, err)
-
-	f := newFake(t, "exit 0", engine.WithMemory(budget),
-		engine.WithCommand("/bin/bash", "-c", "set -m; (trap '' INT TERM HUP; "+self+" hog) & exit 1"))
-
-	res := f.Run(t.Context(), 0, f.operation(plan.StepDestroy), engine.Watch{})
-	requireMemoryFailure(t, res, budget)
-	f.requireGone(t)
-}
-
 func TestAProgramThatHogsMemory(t *testing.T) {
 	t.Parallel()
 

@@ -173,7 +173,7 @@ func TestWorkersShareAWorkDirectory(t *testing.T) {
 	cfg.Pulumi = first.script
 	cfg.PluginDir = first.dir
 
-	second := newRunner(t, cfg)
+	second := newRunner(t, cfg, engine.WithPlainState())
 	require.Nil(t, second.Run(t.Context(), 0, first.operation(plan.StepDestroy), engine.Watch{}).Failure)
 	require.Contains(t, first.file(t, "home"), "/w1/slot-0/home")
 	require.Contains(t, first.file(t, "plugins"), "/plugins")

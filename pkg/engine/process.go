@@ -109,13 +109,9 @@ func (p *process) tell(line any, bound time.Duration) bool {
 // killLeader ends the child itself.
 func (p *process) killLeader() { _ = p.cmd.Process.Signal(syscall.SIGKILL) }
 
-// finish ends what is left of the session, once the child has ended, and
-// returns how the child did.
-func (p *process) finish() (*os.ProcessState, error) {
-	err := p.session.kill()
-
-	// The status is read last: until then the kernel gives the session's number
-	// to nobody else.
+// finish reads how the child ended, which must have ended with its session. Until
+// then the kernel gives the session's number to nobody else.
+func (p *process) finish() *os.ProcessState {
 	_ = p.cmd.Wait()
 	_ = p.instructions.Close()
 	_ = p.stderr.Close()
@@ -123,7 +119,7 @@ func (p *process) finish() (*os.ProcessState, error) {
 
 	p.listening.Wait()
 
-	return p.cmd.ProcessState, err
+	return p.cmd.ProcessState
 }
 
 // complaint finds the line with which the Go runtime ends a process. The rest

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"runtime"
 	"syscall"
 	"time"
 )
@@ -44,22 +46,6 @@ func (s session) alive() ([]int, error) {
 	return pids, nil
 }
 
-// interruptOrphans sends SIGINT to the processes whose own parent has ended:
-// after the end of the child these are the CLI and what the program started.
-func (s session) interruptOrphans() {
-	found, err := members(int(s))
-	if err != nil {
-		return
-	}
-
-	for _, m := range found {
-		if m.parent == os.Getpid() && m.pid != int(s) && !m.zombie {
-			// An error means that it ended in the meantime.
-			_ = syscall.Kill(m.pid, syscall.SIGINT)
-		}
-	}
-}
-
 // kill ends every process of the session but the leader and this one, and
 // returns when there is none left. It looks again and again, since a process
 // may start another just before it dies.
@@ -90,6 +76,32 @@ func (s session) kill() error {
 
 		<-tick.C
 	}
+}
+
+// startTied starts a process with the attributes of newGroup. release must be
+// called when it has ended. The kernel takes the end of the thread that starts a
+// process for the end of its parent. A thread of Go ends only if a goroutine
+// that is locked to it does, as one of a program may, so this one gets a thread
+// that nobody else can have.
+func startTied(cmd *exec.Cmd) (release func(), err error) {
+	ended, started := make(chan struct{}), make(chan error)
+
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+
+		started <- cmd.Start()
+
+		<-ended
+	}()
+
+	if err := <-started; err != nil {
+		close(ended)
+
+		return nil, err
+	}
+
+	return func() { close(ended) }, nil
 }
 
 // endOwnSession kills the session that this process leads, and this process

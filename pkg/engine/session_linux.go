@@ -36,11 +36,14 @@ func adoptOrphans() error {
 // newSession are the attributes of a process that leads a session of its own.
 func newSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-// newGroup are the attributes of a CLI process: signals to the parent's group
-// do not reach it. A signal at the parent's death would be no help: the kernel
-// sends it once for every thread of the parent, and the second SIGINT makes
-// the engine drop what it does.
-func newGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+// newGroup are the attributes of a CLI process that startTied starts: signals to
+// the parent's group do not reach it, and it dies with its parent. Without that
+// it could not save its state any more, and nobody would bound what it does to
+// the cloud. It must be SIGKILL: the kernel sends the signal once for every
+// thread of the parent, and a second SIGINT makes the engine drop what it does.
+func newGroup() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
 
 // awaitExit returns when the child has ended and leaves its status to be read:
 // until then the kernel gives its number to no other process or session.

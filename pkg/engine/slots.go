@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 )
 
@@ -33,6 +34,7 @@ const (
 	privateFile os.FileMode = 0o600
 	// maxRunners bounds how many workers can share a work directory.
 	maxRunners = 1000
+	slotPrefix = "slot-"
 )
 
 var errNoDirectory = errors.New("every directory is taken")
@@ -50,17 +52,44 @@ func claimSlots(workDir, plugins string) (*slots, error) {
 			return nil, fmt.Errorf("preparing LESSOR_WORK_DIR: %w", err)
 		}
 
-		if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
-			return &slots{root: root, plugins: plugins, lock: lock}, nil
+		if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
+			_ = lock.Close()
+
+			continue
 		}
 
-		_ = lock.Close()
+		claimed := &slots{root: root, plugins: plugins, lock: lock}
+		if err := claimed.clear(); err != nil {
+			return nil, errors.Join(err, claimed.release())
+		}
+
+		return claimed, nil
 	}
 
 	return nil, fmt.Errorf("preparing LESSOR_WORK_DIR %s: %w", workDir, errNoDirectory)
 }
 
-func (s *slots) path(n int) string { return filepath.Join(s.root, "slot-"+strconv.Itoa(n)) }
+func (s *slots) path(n int) string { return filepath.Join(s.root, slotPrefix+strconv.Itoa(n)) }
+
+// clear removes what a worker left that was killed: nobody works there any more.
+func (s *slots) clear() error {
+	entries, err := os.ReadDir(s.root)
+	if err != nil {
+		return fmt.Errorf("clearing LESSOR_WORK_DIR: %w", err)
+	}
+
+	for _, entry := range entries {
+		if !strings.HasPrefix(entry.Name(), slotPrefix) {
+			continue
+		}
+
+		if err := os.RemoveAll(filepath.Join(s.root, entry.Name())); err != nil {
+			return fmt.Errorf("clearing LESSOR_WORK_DIR: %w", err)
+		}
+	}
+
+	return nil
+}
 
 // prepare makes the slot's directories anew.
 func (s *slots) prepare(n int) (slot, error) {

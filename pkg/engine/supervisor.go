@@ -31,9 +31,6 @@ type supervisor struct {
 // leaseTick is how often a child hears of its lease.
 const leaseTick = time.Second
 
-// sessionTick is how often the session of a dead child is looked at.
-const sessionTick = 50 * time.Millisecond
-
 // supervise returns when the child and all of its session have ended.
 func (s *supervisor) supervise(ctx context.Context) Result {
 	s.force = time.NewTimer(time.Hour)
@@ -69,12 +66,12 @@ func (s *supervisor) supervise(ctx context.Context) Result {
 
 	s.guide(ctx, exited)
 
-	result := heard.soon()
-	if result == nil {
-		s.settle(ctx)
-	}
+	// Nothing that outlives the child has a state to write. The last report need
+	// not be waited for by what holds the pipe open, either.
+	lingering := s.process.session.kill()
 
-	state, err := s.process.finish()
+	result := heard.soon()
+	state := s.process.finish()
 
 	// Now that no process is left, no reading can take long.
 	close(stop)
@@ -83,7 +80,7 @@ func (s *supervisor) supervise(ctx context.Context) Result {
 	// Progress is told no more once this returns.
 	<-heard.end
 
-	return s.conclude(result, state, err)
+	return s.conclude(result, state, lingering)
 }
 
 // hearing is what comes up from the child.
@@ -179,52 +176,6 @@ func (s *supervisor) guide(ctx context.Context, exited <-chan struct{}) {
 	}
 }
 
-// settlePatience is how long the CLI of a dead child is left alone. It mostly
-// ends by itself, for want of its program, and a SIGINT just when it unlocks the
-// stack would kill it.
-const settlePatience = 3 * time.Second
-
-// settle gives the CLI of a child that died the time to save its state and to
-// unlock the stack.
-func (s *supervisor) settle(ctx context.Context) {
-	bound := time.NewTimer(settlePatience + s.order.Settings.InterruptGrace)
-	defer bound.Stop()
-
-	patience := time.NewTimer(settlePatience)
-	defer patience.Stop()
-
-	tick := time.NewTicker(sessionTick)
-	defer tick.Stop()
-
-	cancelled := ctx.Done()
-
-	for !s.killed {
-		pids, err := s.process.session.alive()
-		if err != nil || len(pids) == 0 {
-			return
-		}
-
-		select {
-		case <-bound.C:
-			return
-		case <-patience.C:
-			s.process.session.interruptOrphans()
-		case <-cancelled:
-			cancelled = nil
-
-			s.cancelled(ctx)
-		case <-s.memory.exceeded:
-			s.kill(tenant.KindMemory)
-		case <-s.force.C:
-			return
-		case <-tick.C:
-			if s.leaseEnded() {
-				s.kill(tenant.KindLeaseLost)
-			}
-		}
-	}
-}
-
 // cancelled does what the cause of the cancellation demands.
 func (s *supervisor) cancelled(ctx context.Context) {
 	cause := context.Cause(ctx)
@@ -263,7 +214,7 @@ func (s *supervisor) kill(kind tenant.Kind) {
 	s.ending, s.killed = kind, true
 	s.process.killLeader()
 
-	// finish does it again, and reports what it could not end.
+	// It is done again at the end, and then reported what could not be ended.
 	_ = s.process.session.kill()
 }
 
@@ -294,16 +245,6 @@ func (s *supervisor) tellLease() {
 	}
 
 	s.process.tell(instruction{LeaseUntil: int64(now + left)}, writeBound)
-}
-
-func (s *supervisor) leaseEnded() bool {
-	if s.watch.LeaseUntil == nil {
-		return false
-	}
-
-	until := s.watch.LeaseUntil()
-
-	return !until.IsZero() && !time.Now().Before(until)
 }
 
 // conclude makes the result of what the child told and of how it ended.
