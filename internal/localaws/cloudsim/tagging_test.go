@@ -240,6 +240,9 @@ func TestSearchHasPages(t *testing.T) {
 	apiError(t, err, "InvalidParameterException")
 
 	elapsed.Store(int64(15 * time.Minute))
+
+	// The size of a page is no part of the search.
+	next.ResourcesPerPage = aws.Int32(1)
 	require.Equal(t, want[50:], g.search(next))
 
 	elapsed.Store(int64(15*time.Minute + 1))
