@@ -42,6 +42,11 @@ type course struct {
 	// busy has the tenant change at the worst moment: while its settling is
 	// recorded.
 	busy bool
+	// slow has many writes of state land when nobody waits for them any more.
+	slow bool
+	// sleepy has workers stand still with a message in hand until others have
+	// done its work, wake up as the next event comes, and die.
+	sleepy bool
 	// holds has people hold the tenant and let it go on.
 	holds bool
 
@@ -327,12 +332,12 @@ func (f *fleet) drawFate(op engine.Operation) fate {
 		return goes
 	}
 
-	switch f.random.IntN(10) {
-	case 0, 1:
+	switch n := f.random.IntN(10); {
+	case n < 2:
 		goes.failure = failing(tenant.KindTransient, "the cloud hiccups")
-	case 2:
+	case n == 2, n < 6 && f.course.busy:
 		goes.failure = failing(tenant.KindInvalid, "the cloud refuses")
-	case 3:
+	case n == 3:
 		goes.failure = failing(tenant.KindLocked, "somebody has the lock")
 	}
 
@@ -434,7 +439,7 @@ func (f *fleet) step() {
 		f.network.wait(10 * time.Second)
 	case straight:
 		f.progress(ready[0])
-	case f.chance(0.04):
+	case f.chance(f.landing()):
 		f.land()
 	case f.chance(0.06):
 		time.Sleep(pick(f, []time.Duration{10 * time.Millisecond, time.Second, 6 * time.Second, 20 * time.Second}))
@@ -449,12 +454,21 @@ func (f *fleet) due(straight bool) bool {
 		return f.calls >= len(f.sent)*f.course.apart
 	}
 
-	// A busy tenant's later events are for the worst moment.
-	if f.course.busy && !f.calm && len(f.sent) > 0 {
+	// These have the later events come at the worst moment.
+	if (f.course.busy || f.course.sleepy) && !f.calm && len(f.sent) > 0 {
 		return f.chance(0.002)
 	}
 
 	return straight || f.chance(0.03)
+}
+
+// landing is how likely it is that a stray call lands now.
+func (f *fleet) landing() float64 {
+	if f.course.slow {
+		return 0.01
+	}
+
+	return 0.04
 }
 
 // land has a stray call land, or vanish.
@@ -524,13 +538,21 @@ func (f *fleet) strike(number int, c *call) (fault, bool) {
 		return strike, ok && strike.fits(c.kind)
 	}
 
-	p := 0.15
+	p, strikes := 0.15, allFaults()
 
 	switch {
-	case c.kind.routine():
+	case c.kind.routine() && (c.kind != callGet || !f.course.sleepy):
 		p = 0.03
+	case c.kind == callGet && f.course.sleepy:
+		p, strikes = 0.15, []fault{freezeBefore}
 	case c.kind == callSettle && f.course.busy:
 		p = 0.5
+	case c.kind == callStatePut && f.course.slow:
+		p, strikes = 0.4, []fault{crashLate, landsLate, landsTwice}
+	case c.kind == callAccept && f.course.sleepy:
+		p, strikes = 0.5, []fault{freezeBefore, freezeAfter}
+	case f.course.sleepy:
+		p, strikes = 0.1, []fault{crashBefore, crashAfter}
 	}
 
 	if f.faults == 0 || !f.chance(p) {
@@ -539,7 +561,7 @@ func (f *fleet) strike(number int, c *call) (fault, bool) {
 
 	f.faults--
 
-	return pick(f, slices.DeleteFunc(allFaults(), func(strike fault) bool { return !strike.fits(c.kind) })), true
+	return pick(f, slices.DeleteFunc(strikes, func(strike fault) bool { return !strike.fits(c.kind) })), true
 }
 
 // hit has a fault happen to a call, or to its worker.
@@ -620,6 +642,10 @@ func (f *fleet) thaw(all bool) {
 			f.notef("%s wakes up", w.name)
 			f.network.freeze(w, false)
 			delete(f.frozen, w)
+
+			if f.course.sleepy && len(f.unsent) > 0 {
+				f.send()
+			}
 		}
 	}
 }

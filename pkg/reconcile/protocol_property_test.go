@@ -42,7 +42,7 @@ func anyCourse(seed uint64) course {
 
 	return course{
 		seed: seed, workers: 2 + r.IntN(2), events: story(r, 2+r.IntN(2+size)), faults: r.IntN(3 + size),
-		deaf: r.IntN(5) == 0, holds: r.IntN(6) == 0, busy: r.IntN(3) == 0,
+		deaf: r.IntN(5) == 0, holds: r.IntN(6) == 0, busy: r.IntN(3) == 0, slow: r.IntN(3) == 0, sleepy: r.IntN(4) == 0,
 	}
 }
 
