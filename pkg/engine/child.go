@@ -86,7 +86,9 @@ func perform(ctx context.Context, o order, programs Programs, out *lineWriter, g
 	}()
 
 	if o.Settings.Leased && !guard.await(startBound) {
-		unstarted.Failure = &tenant.Failure{Kind: tenant.KindLeaseLost, Message: "no word of the lease came", Hint: hints[tenant.KindLeaseLost]}
+		unstarted.Failure = &tenant.Failure{
+			Kind: tenant.KindLeaseLost, Message: "no word of the lease came", Hint: hints[tenant.KindLeaseLost],
+		}
 
 		return unstarted
 	}

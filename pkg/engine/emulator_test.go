@@ -220,12 +220,14 @@ func (b *bed) keys(t *testing.T) []string {
 	t.Helper()
 
 	var listed struct {
-		Contents []struct{ Key string }
+		Contents []struct {
+			Key string `xml:"Key"`
+		} `xml:"Contents"`
 	}
 
 	require.NoError(t, xml.Unmarshal([]byte(call(t, http.MethodGet, "/"+b.bucket+"?list-type=2", "", "")), &listed))
 
-	keys := []string{}
+	keys := make([]string, 0, len(listed.Contents))
 	for _, object := range listed.Contents {
 		keys = append(keys, object.Key)
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -12,7 +13,10 @@ type leaseGuard struct {
 	// until is in nanoseconds of bootTime. 0 means that there is no lease yet.
 	until   atomic.Int64
 	changed chan struct{}
-	end     func()
+	// heard is closed with the first word of a lease.
+	heard chan struct{}
+	once  sync.Once
+	end   func()
 }
 
 // guardStep bounds how long the guard sleeps at a time: the timers of Go stop
@@ -20,13 +24,14 @@ type leaseGuard struct {
 const guardStep = time.Second
 
 func newLeaseGuard(end func()) *leaseGuard {
-	return &leaseGuard{changed: make(chan struct{}, 1), end: end}
+	return &leaseGuard{changed: make(chan struct{}, 1), heard: make(chan struct{}), end: end}
 }
 
 // extend takes note of a newer end of the lease. An earlier one is taken too:
 // the worker knows.
 func (g *leaseGuard) extend(until int64) {
 	g.until.Store(until)
+	g.once.Do(func() { close(g.heard) })
 
 	select {
 	case g.changed <- struct{}{}:
@@ -39,15 +44,15 @@ func (g *leaseGuard) known() bool { return g.until.Load() != 0 }
 
 // await returns once there is word of the lease, or bound has passed.
 func (g *leaseGuard) await(bound time.Duration) bool {
-	const step = 5 * time.Millisecond
+	timer := time.NewTimer(bound)
+	defer timer.Stop()
 
-	for deadline := time.Now().Add(bound); !g.known(); time.Sleep(step) {
-		if time.Now().After(deadline) {
-			return false
-		}
+	select {
+	case <-g.heard:
+		return true
+	case <-timer.C:
+		return false
 	}
-
-	return true
 }
 
 // watch runs until ctx ends.

@@ -44,9 +44,9 @@ func (j *job) recover(ctx context.Context) *tenant.Failure {
 func (j *job) mend(ctx context.Context) *tenant.Failure {
 	damage := j.gate.Damage()
 
-	_, _, _, err := j.command.Run(ctx, j.workspace.WorkDir(), nil, nil, nil, nil,
+	_, _, code, err := j.command.Run(ctx, j.workspace.WorkDir(), nil, nil, nil, nil,
 		"state", "repair", "--yes", "--stack", j.order.Operation.Stack.Name)
-	if err == nil && j.gate.Damage() == nil {
+	if err == nil && code == 0 && j.gate.Damage() == nil {
 		j.repaired(tenant.RepairMended, damage.Error())
 
 		return nil
@@ -153,7 +153,7 @@ func (j *job) tellResolved(ids map[string]string) {
 		if r, found := there[urn]; found {
 			j.repaired(tenant.RepairImported, fmt.Sprintf("%s with id %s", labelOf(r), id))
 		} else {
-			j.repaired(tenant.RepairCleared, fmt.Sprintf("%s, which is absent", urn[strings.LastIndex(urn, "::")+len("::"):]))
+			j.repaired(tenant.RepairCleared, urn[strings.LastIndex(urn, "::")+len("::"):]+", which is absent")
 		}
 	}
 }

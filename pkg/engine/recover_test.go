@@ -14,7 +14,7 @@ import (
 )
 
 // What a worker may find of the state when it takes a tenant over.
-func TestADamagedStateIsPutRight(t *testing.T) {
+func TestADamagedStateIsPutRight(t *testing.T) { //nolint:tparallel // the cases are turns of one stack
 	t.Parallel()
 
 	const key = "/.pulumi/stacks/lessor/acme.json"
@@ -35,7 +35,7 @@ func TestADamagedStateIsPutRight(t *testing.T) {
 		return b.Run(t.Context(), 0, op, engine.Watch{})
 	}
 
-	t.Run("a dangling reference", func(t *testing.T) {
+	t.Run("a dangling reference", func(t *testing.T) { //nolint:paralleltest // as said
 		damaged := strings.Replace(whole, `"type":"pulumi:index:Stash"`,
 			`"dependencies":["urn:pulumi:acme::lessor::a:b:C::gone"],"type":"pulumi:index:Stash"`, 1)
 		require.NotEqual(t, whole, damaged)
@@ -50,7 +50,7 @@ func TestADamagedStateIsPutRight(t *testing.T) {
 		require.Zero(t, res.Changes["create"])
 	})
 
-	t.Run("a creation of what no provider knows", func(t *testing.T) {
+	t.Run("a creation of what no provider knows", func(t *testing.T) { //nolint:paralleltest // as said
 		var file map[string]any
 		require.NoError(t, json.Unmarshal([]byte(whole), &file))
 
@@ -72,7 +72,7 @@ func TestADamagedStateIsPutRight(t *testing.T) {
 		require.NotContains(t, b.checkpoint(t, "acme"), "pending_operations")
 	})
 
-	t.Run("a creation of the stack that was cut short", func(t *testing.T) {
+	t.Run("a creation of the stack that was cut short", func(t *testing.T) { //nolint:paralleltest // as said
 		call(t, http.MethodPut, "/"+b.bucket+"/.pulumi/stacks/lessor/half.json", "", `{"version":0,"checkpoint":{"stack":"organization/lessor/half"}}`)
 
 		res := b.Run(t.Context(), 0, b.operation("half", false, "plain", plan.StepUp), engine.Watch{})
@@ -81,7 +81,7 @@ func TestADamagedStateIsPutRight(t *testing.T) {
 		require.Contains(t, b.checkpoint(t, "half"), `"secrets_providers":{"type":"cloud"`)
 	})
 
-	t.Run("nothing at all", func(t *testing.T) {
+	t.Run("nothing at all", func(t *testing.T) { //nolint:paralleltest // as said
 		call(t, http.MethodDelete, "/"+b.bucket+key, "", "")
 
 		res := again(t)

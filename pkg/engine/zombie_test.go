@@ -114,7 +114,7 @@ func TestAnOperationThatWasTakenOverWritesNothing(t *testing.T) {
 	require.False(t, old.Clean)
 	require.Equal(t, left, final, "the state is the successor's")
 	require.Equal(t, []string{".pulumi/meta.yaml", ".pulumi/stacks/lessor/acme.json"}, stateKeys(b.keys(t)), "no lock is left")
-	require.Empty(t, processesIn(t, filepath.Join(b.dir, "work", "w0", "slot-0/")))
+	require.Empty(t, processesIn(t, filepath.Join(b.dir, "work", "w0", "slot-0")+"/"))
 }
 
 // stateKeys leaves the history out.

@@ -316,10 +316,21 @@ func TestInterruptedOperation(t *testing.T) {
 					w.interrupt(engine.ErrInterrupt)
 				}()
 
+				began := time.Now()
+
 				outcome, err := w.settle(t, &message{id: "m1"}, rec)
 				require.NoError(t, err)
 				require.ErrorIs(t, stopped.cause, engine.ErrInterrupt)
 				require.Equal(t, reconcile.Outcome{Action: reconcile.ActionDelay, Reason: reconcile.ReasonDrain}, outcome, "visible at once")
+
+				op := w.engine.operations()[0]
+				require.Equal(t, !tt.unclean, op.CleanPredecessor)
+
+				if tt.unclean {
+					require.Equal(t, began.Add(duration), op.LookAfter, "what the dead owner began ends with its lease")
+				} else {
+					require.Zero(t, op.LookAfter)
+				}
 
 				rec = w.row(t)
 				require.True(t, rec.NeedsWork())
@@ -334,7 +345,7 @@ func TestInterruptedOperation(t *testing.T) {
 				}
 
 				free(t, rec)
-				require.Equal(t, !tt.unclean, rec.CleanFence == rec.Fence)
+				require.Equal(t, rec.Fence, rec.CleanFence, "the engine has shut older writes out")
 				require.False(t, time.Now().Before(rec.NotBefore), "no backoff")
 				require.True(t, rec.Stack.Created)
 			})

@@ -41,6 +41,10 @@ func (m *Metrics) initialise() {
 		m.OperationSteps.WithLabelValues(string(step), outcomeFailed)
 	}
 
+	for _, action := range tenant.RepairActions() {
+		touch(m.StateRepairs, string(action))
+	}
+
 	for _, tier := range m.tiers {
 		m.Operations.WithLabelValues(tier, outcomeSucceeded, kindNone)
 		m.OperationDuration.WithLabelValues(tier, outcomeSucceeded)

@@ -55,7 +55,7 @@ func TestTiersAndBack(t *testing.T) {
 }
 
 // applied waits until a change is applied.
-func (f *fleet) applied(id tenant.ID, sequence int64) tenant.Record { //nolint:unparam // as settled
+func (f *fleet) applied(id tenant.ID, sequence int64) tenant.Record {
 	f.t.Helper()
 
 	var rec tenant.Record

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -144,13 +145,7 @@ func TestZombie(t *testing.T) {
 		return false
 	})
 	f.await("its processes to end", time.Minute, func() bool {
-		for _, pid := range others {
-			if alive(pid) {
-				return false
-			}
-		}
-
-		return true
+		return !slices.ContainsFunc(others, alive)
 	})
 
 	require.Equal(t, before, f.stamps(rec.Stack), "nothing was written")
@@ -233,13 +228,13 @@ func (f *fleet) signal(s syscall.Signal, pids ...int) {
 
 // isChild tells the process of one operation.
 func isChild(pid int) bool {
-	arguments, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
+	arguments, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
 
 	return err == nil && bytes.HasSuffix(bytes.TrimRight(arguments, "\x00"), []byte("\x00operation"))
 }
 
 func alive(pid int) bool {
-	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 
 	return err == nil && !bytes.Contains(stat, []byte(") Z "))
 }
@@ -279,7 +274,7 @@ func (f *fleet) locks(stack tenant.Stack) []string {
 	})
 	require.NoError(f.t, err)
 
-	var keys []string
+	keys := make([]string, 0, len(out.Contents))
 	for _, object := range out.Contents {
 		keys = append(keys, *object.Key)
 	}

@@ -14,7 +14,7 @@ type closingClient struct {
 func (c *closingClient) Do(r *http.Request) (*http.Response, error) {
 	c.once.Do(func() { c.transport = &http.Transport{} })
 
-	return (&http.Client{Transport: c.transport}).Do(r) //nolint:gosec // the emulator's address
+	return (&http.Client{Transport: c.transport}).Do(r)
 }
 
 func (c *closingClient) close() {

@@ -123,7 +123,7 @@ func (g *Gate) load(ctx context.Context) (restored bool, err error) {
 	case errors.Is(err, ErrNotFound):
 		return true, g.restore(ctx, "it was missing")
 	case err != nil:
-		return false, err //nolint:wrapcheck // The store names the object and what was done.
+		return false, err
 	}
 
 	if object.Stamp.Fence > g.cfg.Fence {
@@ -142,19 +142,19 @@ func (g *Gate) load(ctx context.Context) (restored bool, err error) {
 // openBackend writes what marks a bucket as a backend, for people at the plain
 // CLI. It is there but for the first stack of a bucket.
 func (g *Gate) openBackend(ctx context.Context) error {
-	_, err := g.store.Put(ctx, g.keys.meta, metaContent, Stamp{}, Condition{Absent: true})
+	_, err := g.store.Put(ctx, g.keys.meta, []byte(metaContent), Stamp{}, Condition{Absent: true})
 	if errors.Is(err, ErrPrecondition) || errors.Is(err, ErrRaced) {
 		return nil
 	}
 
-	return err //nolint:wrapcheck // The store names the object and what was done.
+	return err
 }
 
 // adopt makes a checkpoint the one that is served.
 func (g *Gate) adopt(body []byte) error {
 	state, err := checkpoint.Read(body)
 	if errors.Is(err, checkpoint.ErrUnreadable) {
-		return err //nolint:wrapcheck // It says what is wrong with which checkpoint.
+		return err
 	}
 
 	g.body, g.state, g.damage = unstamp(body), state, err
@@ -181,7 +181,7 @@ func (g *Gate) Exists() bool {
 }
 
 func (g *Gate) exists() bool {
-	return g.body != nil && !(g.state.Empty() && g.state.SecretsProvider == "")
+	return g.body != nil && (!g.state.Empty() || g.state.SecretsProvider != "")
 }
 
 // Damage is why the CLI would refuse the state, or nil.

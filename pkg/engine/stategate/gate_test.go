@@ -90,20 +90,22 @@ func baseOf(t *testing.T, backend string) string {
 }
 
 // do sends a request as the CLI does and returns status and body.
-func do(t *testing.T, method, address, body string, header ...string) (int, string) {
+func do(t *testing.T, method, address, body string, header ...string) (code int, answer string) {
 	t.Helper()
 
-	status, answer, err := try(t, method, address, body, header...)
+	code, answer, err := try(t, method, address, body, header...)
 	require.NoError(t, err)
 
-	return status, answer
+	return code, answer
 }
 
-func try(t *testing.T, method, address, body string, header ...string) (int, string, error) {
+func try(t *testing.T, method, address, body string, header ...string) (code int, answer string, err error) {
 	t.Helper()
 
 	r, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
-	require.NoError(t, err)
+	if err != nil {
+		return 0, "", fmt.Errorf("making a request: %w", err)
+	}
 
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
@@ -113,13 +115,16 @@ func try(t *testing.T, method, address, body string, header ...string) (int, str
 
 	res, err := transport.RoundTrip(r)
 	if err != nil {
-		return 0, "", err
+		return 0, "", fmt.Errorf("asking the gate: %w", err)
 	}
 	defer res.Body.Close()
 
-	answer, err := io.ReadAll(res.Body)
+	read, err := io.ReadAll(res.Body)
+	if err != nil {
+		return res.StatusCode, "", fmt.Errorf("reading the answer: %w", err)
+	}
 
-	return res.StatusCode, string(answer), err
+	return res.StatusCode, string(read), nil
 }
 
 func (o *opened) put(t *testing.T, body string) {
@@ -255,9 +260,13 @@ func TestAWriteUnderWayLandsBeforeTheFenceOrNever(t *testing.T) {
 		return nil
 	}
 
-	failed := make(chan *tenant.Failure, 1)
+	ended := make(chan struct{})
 
-	go func() { failed <- a.putRefused(t, content("late")) }()
+	go func() {
+		defer close(ended)
+
+		_, _, _ = try(t, http.MethodPut, a.base+"/"+checkpointKey, content("late"))
+	}()
 
 	<-sent
 
@@ -265,7 +274,10 @@ func TestAWriteUnderWayLandsBeforeTheFenceOrNever(t *testing.T) {
 	require.JSONEq(t, content("one"), b.get(t))
 
 	close(release)
-	require.Equal(t, tenant.KindLeaseLost, (<-failed).Kind)
+	<-a.refused
+	require.Equal(t, tenant.KindLeaseLost, failureOf(t, a.Err()).Kind)
+	a.close(t)
+	<-ended
 	require.JSONEq(t, content("one"), b.get(t))
 }
 
@@ -304,6 +316,7 @@ func TestNothingIsWrittenWithoutALease(t *testing.T) {
 	a.put(t, content("one"))
 
 	left = 0
+
 	require.Equal(t, tenant.KindLeaseLost, a.putRefused(t, content("late")).Kind)
 	require.Len(t, store.stamps(checkpointKey), 1)
 }
@@ -354,6 +367,7 @@ func TestAWriteThatIsNeverAnsweredIsNotClean(t *testing.T) {
 	require.Equal(t, tenant.KindLeaseLost, failureOf(t, a.Err()).Kind)
 
 	store.before = nil
+
 	require.False(t, a.close(t))
 	<-ended
 }

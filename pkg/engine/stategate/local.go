@@ -168,7 +168,7 @@ func (l *local) abort(id string) {
 	delete(l.uploads, id)
 }
 
-func (l *local) complain(format string, args ...any) {
+func (l *local) complainf(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 

@@ -164,7 +164,7 @@ func (m *memory) stamps(key string) []stategate.Stamp {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
-	var stamps []stategate.Stamp
+	stamps := make([]stategate.Stamp, 0, len(m.objects[key]))
 	for _, v := range m.objects[key] {
 		stamps = append(stamps, v.Stamp)
 	}

@@ -130,31 +130,13 @@ func list(r request, query url.Values) (request, error) {
 }
 
 func object(r request, method string, query url.Values, header http.Header) (request, error) {
-	r.upload = query.Get("uploadId")
+	if query.Has("uploads") || query.Has("uploadId") || query.Has("partNumber") {
+		return multipart(r, method, query, header)
+	}
+
 	source := header.Get("X-Amz-Copy-Source")
 
 	switch {
-	case query.Has("uploads"):
-		r.action = actionBeginUpload
-
-		return r, expect(method, http.MethodPost)
-	case query.Has("partNumber"):
-		r.action = actionUploadPart
-
-		part, err := strconv.Atoi(query.Get("partNumber"))
-		if err != nil || part < 1 || part > maxParts || r.upload == "" || source != "" {
-			return r, fmt.Errorf("%w: part %q of an upload", errNotUnderstood, shorten(query.Get("partNumber")))
-		}
-
-		r.part = part
-
-		return r, expect(method, http.MethodPut)
-	case r.upload != "" && method == http.MethodDelete:
-		r.action = actionAbortUpload
-	case query.Has("uploadId"):
-		r.action = actionFinishUpload
-
-		return r, expect(method, http.MethodPost)
 	case method == http.MethodPut && source != "":
 		return copied(r, source)
 	case method == http.MethodPut:
@@ -170,6 +152,37 @@ func object(r request, method string, query url.Values, header http.Header) (req
 	}
 
 	return r, nil
+}
+
+// multipart reads the requests of an upload in parts.
+func multipart(r request, method string, query url.Values, header http.Header) (request, error) {
+	r.upload = query.Get("uploadId")
+
+	switch {
+	case query.Has("uploads"):
+		r.action = actionBeginUpload
+
+		return r, expect(method, http.MethodPost)
+	case query.Has("partNumber"):
+		r.action = actionUploadPart
+
+		part, err := strconv.Atoi(query.Get("partNumber"))
+		if err != nil || part < 1 || part > maxParts || r.upload == "" || header.Get("X-Amz-Copy-Source") != "" {
+			return r, fmt.Errorf("%w: part %q of an upload", errNotUnderstood, shorten(query.Get("partNumber")))
+		}
+
+		r.part = part
+
+		return r, expect(method, http.MethodPut)
+	case method == http.MethodDelete:
+		r.action = actionAbortUpload
+
+		return r, nil
+	default:
+		r.action = actionFinishUpload
+
+		return r, expect(method, http.MethodPost)
+	}
 }
 
 func expect(method, wanted string) error {

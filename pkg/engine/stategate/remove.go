@@ -45,19 +45,19 @@ func (g *Gate) purge(ctx context.Context) error {
 	for _, prefix := range []string{g.keys.checkpoint, g.keys.tags, g.keys.history, g.keys.backups} {
 		versions, err := g.store.Versions(ctx, prefix)
 		if err != nil {
-			return err //nolint:wrapcheck // The store names the object and what was done.
+			return err
 		}
 
 		for _, v := range versions {
 			// Another stack's name may begin like this one's.
 			mine := v.Key == prefix || v.Key == g.keys.backup || prefix == g.keys.history || prefix == g.keys.backups
-			if mine && !(v.Key == g.keys.checkpoint && v.Latest) {
+			if mine && (v.Key != g.keys.checkpoint || !v.Latest) {
 				old = append(old, v)
 			}
 		}
 	}
 
-	return g.store.DeleteVersions(ctx, old) //nolint:wrapcheck // The store names the object and what was done.
+	return g.store.DeleteVersions(ctx, old)
 }
 
 // Rewrite replaces the checkpoint by what change makes of it, under this

@@ -15,7 +15,7 @@ import (
 const codeAccessDenied = "AccessDenied"
 
 // metaContent is what the CLI writes into a new backend.
-var metaContent = []byte("version: 1\n")
+const metaContent = "version: 1\n"
 
 type errorResult struct {
 	XMLName xml.Name `xml:"Error"`
@@ -133,7 +133,7 @@ func (g *Gate) list(w http.ResponseWriter, r request) {
 func respondObject(w http.ResponseWriter, r *http.Request, o localObject) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(o.body)))
-	w.Header().Set("Etag", etagOf(o.body))
+	w.Header().Set("ETag", etagOf(o.body))
 	w.Header().Set("Last-Modified", o.at.UTC().Format(http.TimeFormat))
 	w.WriteHeader(http.StatusOK)
 

@@ -38,7 +38,7 @@ func (g *Gate) Restore(ctx context.Context) error {
 func (g *Gate) restore(ctx context.Context, reason string) error {
 	versions, err := g.store.Versions(ctx, g.keys.checkpoint)
 	if err != nil {
-		return err //nolint:wrapcheck // The store names the object and what was done.
+		return err
 	}
 
 	looked := 0
@@ -56,7 +56,7 @@ func (g *Gate) restore(ctx context.Context, reason string) error {
 		}
 
 		if err != nil {
-			return err //nolint:wrapcheck // The store names the object and what was done.
+			return err
 		}
 
 		if _, err := checkpoint.Read(object.Body); err != nil {

@@ -70,14 +70,14 @@ func (g *Gate) answer(w http.ResponseWriter, r *http.Request) {
 
 	if subtle.ConstantTimeCompare([]byte(parsed.bucket), []byte(g.token)) != 1 {
 		// Not even the error tells a stranger anything.
-		g.local.complain("refused a request without the operation's bucket name")
+		g.local.complainf("refused a request without the operation's bucket name")
 		respondError(w, r, http.StatusForbidden, codeAccessDenied)
 
 		return
 	}
 
 	if err != nil {
-		g.local.complain("refused: %v", err)
+		g.local.complainf("refused: %v", err)
 		respondError(w, r, http.StatusNotImplemented, "NotImplemented")
 
 		return
@@ -110,7 +110,7 @@ func (g *Gate) receive(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 
 	_, ok := errors.AsType[*http.MaxBytesError](err)
 	if ok {
-		g.local.complain("refused a body of more than %d bytes", MaxObject)
+		g.local.complainf("refused a body of more than %d bytes", MaxObject)
 		respondError(w, r, http.StatusBadRequest, "EntityTooLarge")
 	}
 
@@ -141,7 +141,7 @@ func (g *Gate) read(w http.ResponseWriter, r *http.Request, parsed request) {
 
 	if parsed.key == g.keys.meta {
 		// The bucket has it: Open sees to that.
-		respondObject(w, r, localObject{body: metaContent})
+		respondObject(w, r, localObject{body: []byte(metaContent)})
 
 		return
 	}
@@ -162,7 +162,7 @@ func (g *Gate) foreign(w http.ResponseWriter, r *http.Request, key string) bool 
 		return false
 	}
 
-	g.local.complain("refused: %s of %q, which is not of this stack", r.Method, shorten(key))
+	g.local.complainf("refused: %s of %q, which is not of this stack", r.Method, shorten(key))
 	respondError(w, r, http.StatusForbidden, codeAccessDenied)
 
 	return true
@@ -185,14 +185,14 @@ func (g *Gate) write(w http.ResponseWriter, r *http.Request, key string, body []
 		g.keep(r, key, body)
 	case classLocal:
 		if !g.local.put(key, body) {
-			g.local.complain("refused: no room for %q", shorten(key))
+			g.local.complainf("refused: no room for %q", shorten(key))
 			respondError(w, r, http.StatusBadRequest, "EntityTooLarge")
 
 			return
 		}
 	}
 
-	w.Header().Set("Etag", etagOf(body))
+	w.Header().Set("ETag", etagOf(body))
 	w.WriteHeader(http.StatusOK)
 }
 
@@ -224,7 +224,7 @@ func (g *Gate) keep(r *http.Request, key string, body []byte) {
 
 	stamp := Stamp{Fence: g.cfg.Fence, Operation: g.cfg.Operation}
 	if _, err := g.store.Put(ctx, key, body, stamp, Condition{}); err != nil {
-		g.local.complain("an entry of the history was not written: %v", err)
+		g.local.complainf("an entry of the history was not written: %v", err)
 	}
 }
 
@@ -235,7 +235,7 @@ func (g *Gate) copy(w http.ResponseWriter, r *http.Request, parsed request) {
 	}
 
 	if g.keys.classify(parsed.key) != classLocal {
-		g.local.complain("refused: a copy to %q", shorten(parsed.key))
+		g.local.complainf("refused: a copy to %q", shorten(parsed.key))
 		respondError(w, r, http.StatusForbidden, codeAccessDenied)
 
 		return
@@ -264,7 +264,7 @@ func (g *Gate) remove(w http.ResponseWriter, r *http.Request, parsed request) {
 
 	if g.keys.classify(parsed.key) != classLocal {
 		// A checkpoint is never removed, and history by nobody but Remove.
-		g.local.complain("refused: the removal of %q", shorten(parsed.key))
+		g.local.complainf("refused: the removal of %q", shorten(parsed.key))
 		respondError(w, r, http.StatusForbidden, codeAccessDenied)
 
 		return
@@ -302,7 +302,7 @@ func (g *Gate) multipart(w http.ResponseWriter, r *http.Request, parsed request)
 			return
 		}
 
-		w.Header().Set("Etag", etagOf(body))
+		w.Header().Set("ETag", etagOf(body))
 		w.WriteHeader(http.StatusOK)
 	case actionFinishUpload:
 		g.finish(w, r, parsed)

@@ -14,13 +14,7 @@ import (
 func TestOnlyThisStackIsServed(t *testing.T) {
 	t.Parallel()
 
-	store := newMemory()
 	neighbour := ".pulumi/stacks/lessor/other.json"
-	_, err := store.put(neighbour, []byte(content("other")), stategate.Stamp{}, stategate.Condition{})
-	require.NoError(t, err)
-
-	a := open(t, store, config(1, true))
-	a.put(t, content("one"))
 
 	cases := map[string]struct {
 		method, path, body string
@@ -43,6 +37,15 @@ func TestOnlyThisStackIsServed(t *testing.T) {
 
 	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			store := newMemory()
+			_, err := store.put(neighbour, []byte(content("other")), stategate.Stamp{}, stategate.Condition{})
+			require.NoError(t, err)
+
+			a := open(t, store, config(1, true))
+			a.put(t, content("one"))
+
 			for i := range test.header {
 				test.header[i] = strings.ReplaceAll(test.header[i], "BUCKET", a.base[strings.LastIndex(a.base, "/")+1:])
 			}
@@ -53,30 +56,37 @@ func TestOnlyThisStackIsServed(t *testing.T) {
 			if status != http.StatusNotFound {
 				require.Len(t, a.Complaints(), 1)
 			}
+
+			require.NoError(t, a.Err())
+			require.JSONEq(t, content("one"), a.get(t))
+			require.Len(t, store.stamps(neighbour), 1)
 		})
 	}
+}
 
+func TestAStrangerLearnsNothing(t *testing.T) {
+	t.Parallel()
+
+	a := open(t, newMemory(), config(1, true))
 	address := a.base[:strings.LastIndex(a.base, "/")]
+
 	for _, path := range []string{"/guess/" + checkpointKey, "/", "", "/guess?list-type=2"} {
 		status, body := do(t, http.MethodGet, address+path, "")
 		require.Equal(t, http.StatusForbidden, status)
 		require.NotContains(t, body, "acme")
 	}
-
-	require.NoError(t, a.Err())
-	require.JSONEq(t, content("one"), a.get(t))
-	require.Len(t, store.stamps(neighbour), 1)
 }
 
 type listing struct {
-	IsTruncated           bool
-	NextContinuationToken string
-	KeyCount              int
+	IsTruncated           bool   `xml:"IsTruncated"`
+	NextContinuationToken string `xml:"NextContinuationToken"`
 	Contents              []struct {
-		Key  string
-		Size int
-	}
-	CommonPrefixes []struct{ Prefix string }
+		Key  string `xml:"Key"`
+		Size int    `xml:"Size"`
+	} `xml:"Contents"`
+	CommonPrefixes []struct {
+		Prefix string `xml:"Prefix"`
+	} `xml:"CommonPrefixes"`
 }
 
 func (o *opened) list(t *testing.T, query string) listing {
@@ -92,7 +102,7 @@ func (o *opened) list(t *testing.T, query string) listing {
 }
 
 func (l listing) names() []string {
-	var names []string
+	names := make([]string, 0, len(l.Contents)+len(l.CommonPrefixes))
 	for _, c := range l.Contents {
 		names = append(names, c.Key)
 	}
@@ -192,6 +202,7 @@ func TestHistoryIsNoState(t *testing.T) {
 	require.NoError(t, a.Err())
 
 	store.before = nil
+
 	require.True(t, a.close(t))
 }
 

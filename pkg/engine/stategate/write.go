@@ -81,7 +81,7 @@ func (g *Gate) put(ctx context.Context, body []byte) error {
 	if len(body)+stampBytes > MaxObject {
 		return &tenant.Failure{
 			Kind:    tenant.KindInvalid,
-			Message: fmt.Sprintf("the stack's state has %d MiB, more than the %d that are allowed", len(body)>>20, MaxObject>>20),
+			Message: fmt.Sprintf("the stack's state has %d bytes, more than the %d that are allowed", len(body), MaxObject),
 			Hint:    "let the program make fewer resources, or keep large documents out of their properties",
 		}
 	}
@@ -111,13 +111,13 @@ func (g *Gate) put(ctx context.Context, body []byte) error {
 			// what is there, or it never will, since the condition is gone.
 			return g.moved(ctx, body, mine)
 		case errors.Is(err, ErrDenied):
-			return err //nolint:wrapcheck // The store names the object and what was done.
+			return err
 		case !errors.Is(err, ErrRaced):
 			g.unanswered = true
 		}
 
 		if time.Until(until) <= pause {
-			return err //nolint:wrapcheck // The store names the object and what was done.
+			return err
 		}
 
 		select {
@@ -148,7 +148,7 @@ func (g *Gate) moved(ctx context.Context, body []byte, mine Stamp) error {
 
 		return errMoved
 	case err != nil:
-		return err //nolint:wrapcheck // The store names the object and what was done.
+		return err
 	}
 
 	g.unanswered = false
