@@ -143,7 +143,11 @@ func newAction(random *rand.Rand, what trouble, at time.Duration) action {
 	between := func(low, high time.Duration) time.Duration {
 		return low + time.Duration(random.Float64()*float64(high-low))
 	}
-	kinds := []string{cloudsim.TypeVPC, cloudsim.TypeSubnet, cloudsim.TypeBucket, cloudsim.TypeQueue}
+	// Most have networks, few have databases.
+	kinds := []string{
+		cloudsim.TypeVPC, cloudsim.TypeSubnet, cloudsim.TypeBucket, cloudsim.TypeQueue, cloudsim.TypeVPC, cloudsim.TypeSubnet,
+		cloudsim.TypeKey, cloudsim.TypeInstance, cloudsim.TypeSecurityGroup,
+	}
 	a := action{
 		at: at, what: what, pick: random.IntN(1 << 20), share: 0.3 + 0.7*random.Float64(), after: random.IntN(2) == 0,
 		kind: kinds[random.IntN(len(kinds))], nth: 1 + random.IntN(2),
