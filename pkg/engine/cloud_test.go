@@ -96,14 +96,14 @@ func newCloudBed(t *testing.T, grace time.Duration) *cloudBed {
 		transport.CloseIdleConnections()
 	})
 
-	pulumi, err := tool("pulumi")
+	binary, err := tool("pulumi")
 	require.NoError(t, err)
 	plugins, err := tool("plugins")
 	require.NoError(t, err)
 
 	cfg := validConfig(t.TempDir())
 	cfg.Pulumi, cfg.SecretsProvider, cfg.PluginDir, cfg.InterruptGrace = filepath.Join(cfg.WorkDir, "..", "pulumi"), newKey(t), plugins, grace
-	script := fmt.Sprintf("#!/bin/bash\nexport AWS_ENDPOINT_URL=%s\nexec %s \"$@\"\n", server.URL, pulumi)
+	script := fmt.Sprintf("#!/bin/bash\nexport AWS_ENDPOINT_URL=%s\nexec %s \"$@\"\n", server.URL, binary)
 	require.NoError(t, os.WriteFile(cfg.Pulumi, []byte(script), 0o700))
 
 	c.dir = filepath.Dir(cfg.WorkDir)
@@ -162,8 +162,11 @@ func (c *cloudBed) inState(t *testing.T, stack string) []string {
 
 	var state struct {
 		Deployment struct {
-			Resources []struct{ URN, Type string }
-		}
+			Resources []struct {
+				URN  string `json:"urn"`
+				Type string `json:"type"`
+			} `json:"resources"`
+		} `json:"deployment"`
 	}
 	require.NoError(t, json.Unmarshal([]byte(out), &state))
 

@@ -88,6 +88,7 @@ func startTied(cmd *exec.Cmd) (release func(), err error) {
 
 	go func() {
 		runtime.LockOSThread()
+
 		defer runtime.UnlockOSThread()
 
 		started <- cmd.Start()

@@ -47,6 +47,7 @@ func playWorker(dir, lease string) int {
 	}
 
 	until := time.Now().Add(left)
+
 	runner.Run(context.Background(), 3, (&fake{}).operation(plan.StepDestroy), engine.Watch{LeaseUntil: func() time.Time { return until }})
 
 	return 0
@@ -78,7 +79,8 @@ func startKillable(t *testing.T, script string, lease time.Duration) *killable {
 func (k *killable) kill(t *testing.T, more ...string) {
 	t.Helper()
 
-	pids := []int{k.cmd.Process.Pid}
+	pids := make([]int, 0, 1+len(more))
+	pids = append(pids, k.cmd.Process.Pid)
 
 	for _, name := range more {
 		pid, err := strconv.Atoi(strings.TrimSpace(k.file(t, name)))
