@@ -48,7 +48,9 @@ status TENANT:
              "failure": {"kind": "…", "message": "…", "hint": "…",
                          "resource": "…", "step": "…"},
              "report": [{"type": "…", "name": "…", "action": "…",
-                         "properties": ["…"]}]},
+                         "properties": ["…"]}],
+             "repairs": [{"action": "…", "detail": "…"}],
+             "orphans": ["arn:…"]},
     "createdAt": "…", "updatedAt": "…",
     "fleet": {"paused": true, "reason": "…", "at": "…"}   only if it is paused
   }

@@ -70,6 +70,8 @@ func TestStatus(t *testing.T) {
 		{name: "running as json", args: []string{"status", "acme", "-o", "json"}, world: with(busy, paused)},
 		{name: "backoff", args: []string{"status", "acme"}, world: failedOnce},
 		{name: "held", args: []string{"status", "held"}, world: many},
+		{name: "after a take-over", args: []string{"status", "acme"}, world: with(withAcme, takenOver)},
+		{name: "after a take-over as json", args: []string{"status", "acme", "-o", "json"}, world: with(withAcme, takenOver)},
 		{name: "after a preview", args: []string{"status", "acme"}, world: with(withAcme, report)},
 		{name: "given up", args: []string{"status", "acme"}, world: with(withAcme, func(w *world) { another(w); giveUp(w) })},
 		{name: "deleted", args: []string{"status", "acme"}, world: withDeleted},

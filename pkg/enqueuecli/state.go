@@ -109,6 +109,8 @@ type outcome struct {
 	Resources   *int                `json:"resources,omitempty"`
 	Failure     *tenant.Failure     `json:"failure,omitempty"`
 	Report      []tenant.Difference `json:"report,omitempty"`
+	Repairs     []tenant.Repair     `json:"repairs,omitempty"`
+	Orphans     []string            `json:"orphans,omitempty"`
 }
 
 type fleetStatus struct {
@@ -147,6 +149,7 @@ func statusOf(rec tenant.Record, now time.Time) status {
 		s.Last = &outcome{
 			OperationID: l.OperationID, Steps: l.Steps, Sequence: l.Sequence, StartedAt: l.StartedAt.UTC(), Seconds: l.Duration.Seconds(),
 			Changes: l.Changes, Failure: l.Failure, Report: l.Report,
+			Repairs: l.Repairs, Orphans: l.Orphans,
 		}
 
 		// Below zero means that nobody knows.

@@ -93,6 +93,14 @@ func lastLines(line lineWriter, last *outcome) {
 		line("report", "%s", difference(d))
 	}
 
+	for _, r := range last.Repairs {
+		line("repair", "%s: %s", r.Action, r.Detail)
+	}
+
+	for _, arn := range last.Orphans {
+		line("orphan", "%s", arn)
+	}
+
 	if f := last.Failure; f != nil {
 		line("failure", "%s", f.Error())
 

@@ -40,6 +40,18 @@ func report(w *world) {
 	})(w)
 }
 
+// takenOver ends an operation that had to mend what a dead worker left.
+func takenOver(w *world) {
+	settle(w)
+	change(func(rec *tenant.Record) {
+		rec.Last.Repairs = []tenant.Repair{
+			{Action: tenant.RepairLock, Detail: "of the operation under fence 6"},
+			{Action: tenant.RepairImported, Detail: "aws:ec2/vpc:Vpc t1-net with id vpc-0a1b"},
+		}
+		rec.Last.Orphans = []string{"arn:aws:ec2:eu-west-1:123456789012:vpc/vpc-0c2d"}
+	})(w)
+}
+
 func another(w *world) {
 	w.fold(at(tenant.EventTierChanged, noon().Add(time.Second), func(e *tenant.Event) { e.Tier = "enterprise" }))
 }

@@ -21,7 +21,8 @@ const (
 )
 
 // outcomeDocument encodes an outcome and cuts what has no bound of its own: the
-// report, which lists every difference, and what a failure says.
+// report, which lists every difference, repairs and orphans, and what a failure
+// says.
 func outcomeDocument(o tenant.Outcome) (types.AttributeValue, error) {
 	if o.Failure != nil {
 		f := *o.Failure
@@ -31,11 +32,19 @@ func outcomeDocument(o tenant.Outcome) (types.AttributeValue, error) {
 
 	for {
 		encoded, err := document(o)
-		if err != nil || len(textOf(encoded)) <= maxOutcomeBytes || len(o.Report) == 0 {
+		if err != nil || len(textOf(encoded)) <= maxOutcomeBytes || len(o.Report)+len(o.Repairs)+len(o.Orphans) == 0 {
 			return encoded, err
 		}
 
-		o.Report = o.Report[:len(o.Report)/2]
+		// A few repairs must not go for want of a shorter report.
+		switch longest := max(len(o.Report), len(o.Repairs), len(o.Orphans)); longest {
+		case len(o.Report):
+			o.Report = o.Report[:longest/2]
+		case len(o.Repairs):
+			o.Repairs = o.Repairs[:longest/2]
+		default:
+			o.Orphans = o.Orphans[:longest/2]
+		}
 	}
 }
 

@@ -346,6 +346,12 @@ func testSettleLargestRow(t *testing.T, open registrytest.Open) {
 		s.Outcome.Report = append(s.Outcome.Report, tenant.Difference{Type: "aws:ec2/vpc:Vpc", Name: strconv.Itoa(i), Action: "update"})
 	}
 
+	s.Outcome.Repairs = []tenant.Repair{{Action: tenant.RepairLock, Detail: "of a dead operation"}}
+
+	for i := range 1000 {
+		s.Outcome.Orphans = append(s.Outcome.Orphans, "arn:aws:ec2:eu-west-1:123456789012:vpc/vpc-"+strconv.Itoa(i))
+	}
+
 	settled, err := w.Settle(t.Context(), acme, token, s)
 	require.NoError(t, err)
 	// Not Equal, which would print all of it.
@@ -354,6 +360,9 @@ func testSettleLargestRow(t *testing.T, open registrytest.Open) {
 	require.NotEmpty(t, settled.Record.Last.Report)
 	require.Less(t, len(settled.Record.Last.Report), 5000, "a report is cut")
 	require.Equal(t, s.Outcome.Report[0], settled.Record.Last.Report[0])
+	require.Equal(t, s.Outcome.Repairs, settled.Record.Last.Repairs)
+	require.NotEmpty(t, settled.Record.Last.Orphans)
+	require.Less(t, len(settled.Record.Last.Orphans), 1000)
 }
 
 func testPublished(t *testing.T, open registrytest.Open) {

@@ -82,6 +82,63 @@ func TestHalfMadeResourcesAreTakenOver(t *testing.T) {
 	}
 }
 
+// A tenant whose deletion was cut short counts as gone only once nothing carries
+// its tag any more, whatever its state says.
+func TestNobodyIsGoneWhileSomethingIsLeft(t *testing.T) {
+	t.Parallel()
+
+	const id = tenant.ID("leaver")
+
+	f := newFleet(t, 1, soon()...)
+	f.create(id, "wired")
+	require.Equal(t, int64(1), f.settled(id).AppliedSeq)
+
+	fault, err := local.Cloud().SetFault(t.Context(), cloudsim.Fault{
+		Effect: cloudsim.EffectHang, Operation: cloudsim.OperationDelete, Type: cloudsim.TypeVPC, Tenant: string(id),
+	})
+	require.NoError(t, err)
+
+	f.send(f.event(tenant.EventDeleted, id, time.Now(), nil))
+	f.struck(fault.ID)
+	f.signal(syscall.SIGKILL, f.processes()...)
+	<-f.workers[0].exited
+
+	f.workers[0].exited <- nil
+
+	require.NoError(t, local.Cloud().ClearFaults(t.Context(), fault.ID))
+
+	// What a provider may have made that nobody lived to hear of.
+	left, err := local.Cloud().Create(t.Context(), cloudsim.Creation{
+		Type: cloudsim.TypeVPC, Region: "us-east-1", Inputs: map[string]any{"cidrBlock": "10.9.0.0/16"},
+		Tags: map[string]string{cloudsim.TagTenant: string(id), "managed-by": "lessor"},
+	})
+	require.NoError(t, err)
+
+	f.start()
+
+	var rec tenant.Record
+
+	f.await("the deletion to find what is left", 2*time.Minute, func() bool {
+		rec, err = f.rows.Get(t.Context(), id)
+		require.NoError(t, err)
+
+		return rec.Last != nil && len(rec.Last.Orphans) > 0
+	})
+
+	require.Equal(t, int64(1), rec.AppliedSeq, "it is not gone")
+	require.Equal(t, tenant.KindIntegrity, rec.Last.Failure.Kind)
+	require.Contains(t, rec.Last.Failure.Message, left.ID)
+	require.Contains(t, rec.Last.Failure.Hint, "enqueue orphans leaver")
+	require.Len(t, rec.Last.Orphans, 1)
+
+	require.NoError(t, local.Cloud().Remove(t.Context(), cloudsim.Removal{Type: left.Type, Region: left.Region, ID: left.ID}))
+
+	rec = f.settledAt(id, 2, 2*time.Minute)
+	require.Equal(t, tenant.PhaseAbsent, rec.Applied.Spec.Phase)
+	require.False(t, rec.Stack.Created)
+	require.Empty(t, f.locks(rec.Stack))
+}
+
 // A whole worker freezes in the middle of an update, another takes the tenant
 // over and finishes it, and the first wakes up, in the worst order: the CLI and
 // the provider go on before their own process could see that the lease is over.
