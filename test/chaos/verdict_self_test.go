@@ -197,9 +197,6 @@ func TestTheCheckerFindsWhatIsWrong(t *testing.T) {
 		"a resource in two states": {func(w *world) {
 			w.stacks[1].resources = append(w.stacks[1].resources, moverStack(w).resources[0])
 		}, []string{checkOrphans}, mover},
-		"a bucket in the emulator alone": {func(w *world) {
-			w.emulated = append(w.emulated, placeOf(cloudsim.TypeBucket, "chaos-mover-03-t2-data"))
-		}, []string{checkEmulator}, mover},
 		"a queue that is not in the emulator": {func(w *world) { w.emulated = w.emulated[:1] }, []string{checkEmulator}, mover},
 		"a state that the CLI refuses":        {func(w *world) { moverStack(w).complainf("snapshot integrity failure") }, []string{checkStates}, mover},
 		"a pending operation":                 {func(w *world) { moverStack(w).pending = []string{"creating urn:x"} }, []string{checkStates}, mover},

@@ -70,6 +70,15 @@ func newClients(s settings) *clients {
 	}
 }
 
+// leftOver reports whether err says that the name is taken. The simulator has
+// granted the name, so what has it in the emulator is what a plugin left that died
+// between the two: no such resource exists.
+func leftOver[Taken error](err error) bool {
+	_, taken := errors.AsType[Taken](err)
+
+	return taken
+}
+
 // absent reports whether err says that there is no such thing, in the words of
 // any service.
 func absent(err error) bool {

@@ -50,6 +50,14 @@ func createTable(ctx context.Context, c *clients, p part) (id string, outputs ma
 	}
 
 	made, err := c.dynamodb.CreateTable(ctx, input)
+	if leftOver[*dynamotypes.ResourceInUseException](err) {
+		if _, err := c.dynamodb.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: input.TableName}); err != nil {
+			return "", nil, fmt.Errorf("removing a left-over: %w", err)
+		}
+
+		made, err = c.dynamodb.CreateTable(ctx, input)
+	}
+
 	if err != nil {
 		return "", nil, err //nolint:wrapcheck // explained by the caller
 	}

@@ -22,6 +22,9 @@ func bucketData() *dataPlane {
 			}
 
 			_, err := c.s3.CreateBucket(ctx, input)
+			if leftOver[*s3types.BucketAlreadyOwnedByYou](err) {
+				return "", nil, nil
+			}
 
 			return "", nil, err //nolint:wrapcheck // explained by the caller
 		},

@@ -91,6 +91,42 @@ func TestQueues(t *testing.T) {
 	require.Empty(t, queues.QueueUrls)
 }
 
+// A plugin that dies between emulator and simulator leaves what no other one may
+// stumble over.
+func TestLeftOvers(t *testing.T) {
+	t.Parallel()
+
+	h, cfg := emulated(t)
+	buckets := s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = true })
+	tables := dynamodb.NewFromConfig(cfg)
+
+	_, err := buckets.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: aws.String("awsplugin-left-over")})
+	require.NoError(t, err)
+	_, err = tables.CreateTable(t.Context(), &dynamodb.CreateTableInput{
+		TableName: aws.String("awsplugin-left-over"), BillingMode: dynamotypes.BillingModePayPerRequest,
+		KeySchema:            []dynamotypes.KeySchemaElement{{AttributeName: aws.String("old"), KeyType: dynamotypes.KeyTypeHash}},
+		AttributeDefinitions: []dynamotypes.AttributeDefinition{{AttributeName: aws.String("old"), AttributeType: dynamotypes.ScalarAttributeTypeS}},
+	})
+	require.NoError(t, err)
+
+	bucket := h.create(cloudsim.TypeBucket, props{"bucket": "awsplugin-left-over"})
+	table := h.create(cloudsim.TypeTable, props{
+		"name": "awsplugin-left-over", "hashKey": "pk", "billingMode": "PAY_PER_REQUEST", "attributes": []any{props{"name": "pk", "type": "S"}},
+	})
+
+	described, err := tables.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &table.id})
+	require.NoError(t, err)
+	require.Equal(t, "pk", *described.Table.KeySchema[0].AttributeName)
+
+	_, err = h.tryCreate(t.Context(), cloudsim.TypeBucket, props{"bucket": "awsplugin-left-over"})
+	failed(t, err, "BucketAlreadyOwnedByYou")
+
+	for _, m := range []made{bucket, table} {
+		require.NoError(t, h.delete(m))
+		require.Empty(t, h.refresh(m).GetId())
+	}
+}
+
 func TestTable(t *testing.T) {
 	t.Parallel()
 
