@@ -9,8 +9,8 @@
 // This does not reach everything. A process of a program that makes a session of
 // its own is not found. Where worker and child are both killed at once, outside
 // of a container that ends with them, a provider plugin goes on with the calls
-// that it has begun, gets no others, and ends when it next looks for its CLI,
-// which plugins on Pulumi's SDK do every five minutes; until then the next worker
-// takes another directory. Files in a tmpfs count as nobody's memory. A container
+// that it has begun and gets no others. The next worker with the same work
+// directory ends it, or it ends when it next looks for its CLI, which plugins on
+// Pulumi's SDK do every five minutes. Files in a tmpfs count as nobody's memory. A container
 // that the kernel kills as a whole (memory.oom.group) takes its worker along.
 package engine

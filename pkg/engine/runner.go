@@ -145,6 +145,8 @@ func NewRunner(ctx context.Context, cfg Config, opts ...Option) (*Runner, error)
 		return nil, fmt.Errorf("finding LESSOR_WORK_DIR: %w", err)
 	}
 
+	endStrays(workDir)
+
 	claimed, err := claimSlots(workDir, plugins)
 	if err != nil {
 		return nil, err
