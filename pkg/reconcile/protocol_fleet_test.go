@@ -132,7 +132,9 @@ type fleet struct {
 	calls  int
 	faults int
 	// stolen is whether a living owner may have lost its lease.
-	stolen  bool
+	stolen bool
+	// soon is whether the next event comes once the lease is free.
+	soon    bool
 	calm    bool
 	trace   []string
 	failure string
@@ -421,7 +423,12 @@ func (f *fleet) step() {
 
 	straight := f.course.strikes != nil || f.calm
 
-	if len(f.unsent) > 0 && f.due(straight) {
+	switch {
+	case len(f.unsent) == 0:
+	case f.soon && f.row.Lease.Owner == "":
+		f.soon = false
+		f.acceptNext()
+	case f.due(straight):
 		f.send()
 	}
 
@@ -455,8 +462,13 @@ func (f *fleet) due(straight bool) bool {
 	}
 
 	// These have the later events come at the worst moment.
-	if (f.course.busy || f.course.sleepy) && !f.calm && len(f.sent) > 0 {
-		return f.chance(0.002)
+	if !f.calm && len(f.sent) > 0 {
+		switch {
+		case f.course.busy || f.course.sleepy:
+			return f.chance(0.002)
+		case f.course.slow:
+			return f.chance(0.01)
+		}
 	}
 
 	return straight || f.chance(0.03)
@@ -546,7 +558,9 @@ func (f *fleet) strike(number int, c *call) (fault, bool) {
 	case c.kind == callGet && f.course.sleepy:
 		p, strikes = 0.15, []fault{freezeBefore}
 	case c.kind == callSettle && f.course.busy:
-		p = 0.5
+		p, strikes = 0.5, []fault{landsTwice, landsLate, answerLost, crashLate}
+	case c.kind == callAcquire && f.course.holds:
+		p, strikes = 0.4, []fault{landsLate, crashLate}
 	case c.kind == callStatePut && f.course.slow:
 		p, strikes = 0.4, []fault{crashLate, landsLate, landsTwice}
 	case c.kind == callAccept && f.course.sleepy:
@@ -555,13 +569,27 @@ func (f *fleet) strike(number int, c *call) (fault, bool) {
 		p, strikes = 0.1, []fault{crashBefore, crashAfter}
 	}
 
-	if f.faults == 0 || !f.chance(p) {
+	if f.calm || f.faults == 0 || !f.chance(p) {
 		return "", false
 	}
 
 	f.faults--
 
+	if f.chance(0.7) {
+		f.worsen(c)
+	}
+
 	return pick(f, slices.DeleteFunc(strikes, func(strike fault) bool { return !strike.fits(c.kind) })), true
+}
+
+// worsen has something else happen at the moment of a fault.
+func (f *fleet) worsen(c *call) {
+	switch {
+	case c.kind == callStatePut && f.course.slow:
+		f.soon = true
+	case c.kind == callAcquire && f.course.holds && f.row.Hold == "":
+		f.hold(true)
+	}
 }
 
 // hit has a fault happen to a call, or to its worker.
@@ -675,6 +703,10 @@ func (f *fleet) hold(on bool) {
 		f.notef("held")
 		f.requiref(f.reader.SetHold(context.Background(), acme, "audit") == nil, "hold")
 	} else {
+		if f.chance(0.5) {
+			f.land()
+		}
+
 		f.notef("unheld")
 		f.requiref(f.reader.ClearHold(context.Background(), acme) == nil, "unhold")
 		f.post(event(0, tenant.EventNudged))

@@ -40,10 +40,21 @@ func anyCourse(seed uint64) course {
 	r := rand.New(rand.NewPCG(seed, 0))
 	size := int(seed % 5)
 
-	return course{
-		seed: seed, workers: 2 + r.IntN(2), events: story(r, 2+r.IntN(2+size)), faults: r.IntN(3 + size),
-		deaf: r.IntN(5) == 0, holds: r.IntN(6) == 0, busy: r.IntN(3) == 0, slow: r.IntN(3) == 0, sleepy: r.IntN(4) == 0,
+	c := course{
+		seed: seed, workers: 2 + r.IntN(2), events: story(r, 2+r.IntN(2+size)), faults: r.IntN(3 + size), deaf: r.IntN(5) == 0,
+		holds: r.IntN(5) == 0, busy: r.IntN(3) == 0, slow: r.IntN(3) == 0, sleepy: r.IntN(4) == 0,
 	}
+
+	if c.slow {
+		// Each change undoes the one before, so that some operations find
+		// nothing to write.
+		c.events = []tenant.Event{created(1)}
+		for i := 2; i < 4+size; i++ {
+			c.events = append(c.events, updated(i, strconv.Itoa(i%2)))
+		}
+	}
+
+	return c
 }
 
 // story is a tenant's life: it is created, changed, at times deleted and created
