@@ -278,11 +278,15 @@ func (f *fleet) remove(ctx context.Context, in *sqs.DeleteMessageInput) (any, er
 		break
 	}
 
-	f.requiref(!f.row.NeedsWork() || len(after) > 0 || f.live() || f.course.holds,
+	f.requiref(!f.unsettled() || len(after) > 0 || f.live() || f.course.holds,
 		"the last message was deleted although the row needs work and nobody is at it")
 
 	return out, nil
 }
+
+// unsettled is whether a change was neither applied nor given up on, by the
+// sequences alone.
+func (f *fleet) unsettled() bool { return f.row.DesiredSeq != max(f.row.AppliedSeq, f.row.FailedSeq) }
 
 // live is whether somebody who runs holds the lease and knows it.
 func (f *fleet) live() bool {
@@ -767,7 +771,7 @@ func (f *fleet) final() {
 	}
 
 	f.requiref(fmt.Sprint(want.Spec()) == fmt.Sprint(f.row.Desired.Spec()), "a change was lost: want %v, the row has %v", want.Spec(), f.row.Desired.Spec())
-	f.requiref(!f.row.NeedsWork(), "work was lost: %+v", f.row)
+	f.requiref(!f.unsettled(), "work was lost: %+v", f.row)
 	f.requiref(f.row.Lease.Owner == "", "a lease is left: %+v", f.row.Lease)
 	f.requiref(f.row.Unpublished == "", "a result was not published: %s", f.row.Unpublished)
 	f.check()
