@@ -22,12 +22,14 @@ func TestNamedTestsExist(t *testing.T) {
 	defined := map[string]bool{}
 	function := regexp.MustCompile(`(?m)^func (Test\w+|Fuzz\w+)\(`)
 
-	require.NoError(t, filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+	tree := os.DirFS(root)
+
+	require.NoError(t, fs.WalkDir(tree, ".", func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, "_test.go") {
 			return err
 		}
 
-		source, err := os.ReadFile(path)
+		source, err := fs.ReadFile(tree, path)
 		for _, found := range function.FindAllSubmatch(source, -1) {
 			defined[string(found[1])] = true
 		}
