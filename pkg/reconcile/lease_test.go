@@ -402,3 +402,32 @@ func (l *racingLedger) ReleaseSeen(ctx context.Context, id tenant.ID, token regi
 
 	return l.Registry.ReleaseSeen(ctx, id, token, seen, clean)
 }
+
+// What a dead owner may still have been at is looked for before a rollback counts
+// as done, too, although the state is fenced by then.
+func TestARollbackAfterADeathLooksForWhatIsLeft(t *testing.T) {
+	t.Parallel()
+
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.accept(t, created(1))
+		w.die(t, "m1")
+
+		rec := w.row(t)
+		w.leases.Stale(rec)
+		time.Sleep(duration + margin)
+
+		began := time.Now()
+
+		w.engine.will(fail(tenant.KindInvalid, "no"), succeed)
+
+		_, err := w.settle(t, &message{id: "m1"}, rec)
+		require.NoError(t, err)
+		require.Equal(t, [][]plan.Step{up(), undo()}, w.engine.steps())
+
+		ops := w.engine.operations()
+		require.False(t, ops[0].CleanPredecessor)
+		require.True(t, ops[1].CleanPredecessor, "the first has shut older writes out")
+		require.Equal(t, began.Add(duration), ops[1].LookAfter)
+	})
+}

@@ -216,7 +216,7 @@ func (t *tenure) execute(rec tenant.Record, op engine.Operation, tier string) (o
 	started := t.now()
 
 	op.CleanPredecessor = t.clean
-	if !t.clean {
+	if !t.lease.CleanPredecessor() {
 		// What a dead owner left running ends with the lease that it had.
 		op.LookAfter = t.since.Add(rec.Lease.Duration)
 	}
