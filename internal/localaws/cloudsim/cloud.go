@@ -21,8 +21,8 @@ const (
 // Options configure a Cloud. The zero value is usable.
 type Options struct {
 	// Delays is how long resources of a type are creating, modifying and
-	// deleting. Databases take DefaultDelay unless it says otherwise, all
-	// other types no time.
+	// deleting. Databases, services and load balancers take DefaultDelay
+	// unless it says otherwise, all other types no time.
 	Delays map[string]time.Duration
 	// Quotas limits the number of resources of a type in a region.
 	Quotas map[string]int
@@ -47,8 +47,10 @@ type Cloud struct {
 	count     int
 	// passing are the resources whose state passes by itself.
 	passing map[*Resource]struct{}
-	journal journal
-	script  script
+	// revisions are the newest ones of families of task definitions.
+	revisions map[place]int
+	journal   journal
+	script    script
 
 	closeOnce sync.Once
 	closed    chan struct{}
@@ -60,13 +62,16 @@ type place struct{ region, id string }
 // New returns an empty account.
 func New(opts Options) *Cloud {
 	c := &Cloud{
-		now:          opts.Now,
-		delays:       map[string]time.Duration{TypeInstance: DefaultDelay},
+		now: opts.Now,
+		delays: map[string]time.Duration{
+			TypeInstance: DefaultDelay, TypeService: DefaultDelay, TypeLoadBalancer: DefaultDelay,
+		},
 		quotas:       maps.Clone(opts.Quotas),
 		maxResources: opts.MaxResources,
 		kinds:        kinds(),
 		resources:    map[string]map[place]*Resource{},
 		passing:      map[*Resource]struct{}{},
+		revisions:    map[place]int{},
 		journal:      journal{limit: opts.MaxEntries},
 		script:       script{limit: defaultMaxFaults},
 		closed:       make(chan struct{}),
@@ -181,6 +186,8 @@ func (c *Cloud) claim(k kind, r *Resource) *Error {
 	}
 
 	switch {
+	case k.id != nil:
+		r.ID = k.id(c, r)
 	case k.prefix != "":
 		r.ID = newID(k.prefix)
 	case k.name == "":

@@ -44,7 +44,13 @@ func dataKinds() map[string]kind {
 				return notFound("ResourceNotFoundException", "Requested resource not found: Table: %s not found", id).modeled()
 			},
 			blocked: tableBlocked,
+			deleted: tableDeleted,
 			fill:    func(_ *Cloud, r *Resource) { r.set("arn", arn("dynamodb", r.Region, "table/"+r.ID)) },
+		},
+		TypeBackup: {
+			missing: func(id string) *Error {
+				return notFound("BackupNotFoundException", "Backup not found: %s", id).modeled()
+			},
 		},
 		TypeBucket: {
 			name:   "bucket",
@@ -132,6 +138,20 @@ func tableBlocked(_ *Cloud, r, _ *Resource) *Error {
 	}
 
 	return nil
+}
+
+// tableDeleted: what a table had is kept for 35 days if it could be restored to a
+// point in time.
+// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/PointInTimeRecovery_Howitworks.html
+func tableDeleted(c *Cloud, r, _ *Resource) {
+	for _, recovery := range r.parts("pointInTimeRecovery") {
+		if recovery.flag("enabled") {
+			c.put(&Resource{
+				Type: TypeBackup, ID: r.Text("arn") + "/backup/" + newUUID(), Region: r.Region, State: StateAvailable,
+				CreatedAt: c.now(), UpdatedAt: c.now(), Inputs: map[string]any{"tableName": r.Text("name"), "backupType": "SYSTEM"},
+			})
+		}
+	}
 }
 
 func fillBucket(_ *Cloud, r *Resource) {

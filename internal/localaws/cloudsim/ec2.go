@@ -190,9 +190,13 @@ func shortRegion(region string) string {
 	return strings.Join(parts, "")
 }
 
-// subnetBlocked: a database in a subnet keeps it, because its network interface
-// is there. https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DeleteSubnet.html
+// subnetBlocked: a database, a load balancer or a service in a subnet keeps it,
+// because its network interface is there. https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DeleteSubnet.html
 func subnetBlocked(c *Cloud, r, _ *Resource) *Error {
+	if c.attached(r.Region, r.ID) {
+		return badRequest(codeDependency, "The subnet '%s' has dependencies and cannot be deleted.", r.ID)
+	}
+
 	for _, group := range c.of(TypeSubnetGroup, r.Region) {
 		if !group.uses(r.ID, "subnetIds") {
 			continue
@@ -206,6 +210,30 @@ func subnetBlocked(c *Cloud, r, _ *Resource) *Error {
 	}
 
 	return nil
+}
+
+// attached reports whether a load balancer or the tasks of a service have network
+// interfaces in a subnet or with a security group.
+func (c *Cloud) attached(region, id string) bool {
+	for _, balancer := range c.of(TypeLoadBalancer, region) {
+		if balancer.uses(id, "subnets", "securityGroups") {
+			return true
+		}
+	}
+
+	for _, service := range c.of(TypeService, region) {
+		if count, _ := service.number("desiredCount"); count == 0 {
+			continue
+		}
+
+		for _, network := range service.parts("networkConfiguration") {
+			if network.uses(id, "subnets", "securityGroups") {
+				return true
+			}
+		}
+	}
+
+	return false
 }
 
 // checkSecurityGroup: names that look like ids are refused, and a rule's source
@@ -253,6 +281,9 @@ func (r *Resource) ruleSources() []string {
 // https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DeleteSecurityGroup.html
 func securityGroupBlocked(c *Cloud, r, _ *Resource) *Error {
 	refusal := badRequest(codeDependency, "resource %s has a dependent object", r.ID)
+	if c.attached(r.Region, r.ID) {
+		return refusal
+	}
 
 	for _, db := range c.of(TypeInstance, r.Region) {
 		if db.uses(r.ID, "vpcSecurityGroupIds") {

@@ -28,6 +28,21 @@ const (
 	TypeEncryption    = "aws:s3/bucketServerSideEncryptionConfigurationV2:BucketServerSideEncryptionConfigurationV2"
 	TypeLifecycle     = "aws:s3/bucketLifecycleConfigurationV2:BucketLifecycleConfigurationV2"
 	TypeTopic         = "aws:sns/topic:Topic"
+
+	TypeCluster        = "aws:ecs/cluster:Cluster"
+	TypeService        = "aws:ecs/service:Service"
+	TypeTaskDefinition = "aws:ecs/taskDefinition:TaskDefinition"
+	TypeLoadBalancer   = "aws:lb/loadBalancer:LoadBalancer"
+	TypeTargetGroup    = "aws:lb/targetGroup:TargetGroup"
+	TypeListener       = "aws:lb/listener:Listener"
+	TypeListenerRule   = "aws:lb/listenerRule:ListenerRule"
+	TypeRole           = "aws:iam/role:Role"
+	TypeRolePolicy     = "aws:iam/rolePolicy:RolePolicy"
+	TypeLogGroup       = "aws:cloudwatch/logGroup:LogGroup"
+
+	// TypeBackup is a backup that DynamoDB takes by itself: no program makes
+	// one, and it carries no tags.
+	TypeBackup = "aws:dynamodb/backup:Backup"
 )
 
 // Account is the id of the simulated account, the same as the emulator's.
@@ -39,6 +54,8 @@ type kind struct {
 	// prefix begins the ids that are chosen here; "" makes the unique name
 	// the id.
 	prefix string
+	// id makes ids that are neither; nil where there are none.
+	id func(c *Cloud, r *Resource) string
 	// name is the input that must be unique, within scope (an input too) and
 	// the region, or in all regions where global is set.
 	name   string
@@ -73,7 +90,9 @@ func (k kind) clash(a, b *Resource) bool {
 func kinds() map[string]kind {
 	all := map[string]kind{}
 
-	for _, part := range []map[string]kind{ec2Kinds(), kmsKinds(), rdsKinds(), dataKinds()} {
+	for _, part := range []map[string]kind{
+		ec2Kinds(), kmsKinds(), rdsKinds(), dataKinds(), ecsKinds(), elbKinds(), iamKinds(), logsKinds(),
+	} {
 		maps.Copy(all, part)
 	}
 

@@ -40,7 +40,9 @@ func newAccount(t *testing.T, opts cloudsim.Options) *account {
 }
 
 func instant() cloudsim.Options {
-	return cloudsim.Options{Delays: map[string]time.Duration{cloudsim.TypeInstance: 0}}
+	return cloudsim.Options{Delays: map[string]time.Duration{
+		cloudsim.TypeInstance: 0, cloudsim.TypeService: 0, cloudsim.TypeLoadBalancer: 0,
+	}}
 }
 
 type props = map[string]any

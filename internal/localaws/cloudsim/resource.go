@@ -97,6 +97,24 @@ func (r *Resource) texts(name string) []string {
 	return texts
 }
 
+// parts are the objects in a property: one, or a list of them.
+func (r *Resource) parts(name string) []*Resource {
+	list, ok := r.Inputs[name].([]any)
+	if !ok {
+		list = []any{r.Inputs[name]}
+	}
+
+	var parts []*Resource
+
+	for _, item := range list {
+		if properties, ok := item.(map[string]any); ok {
+			parts = append(parts, &Resource{Inputs: properties})
+		}
+	}
+
+	return parts
+}
+
 func (r *Resource) cidr() (netip.Prefix, bool) {
 	prefix, err := netip.ParsePrefix(r.Text("cidrBlock"))
 	if err != nil || !prefix.Addr().Is4() || prefix != prefix.Masked() {

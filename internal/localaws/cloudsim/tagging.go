@@ -42,16 +42,29 @@ func taggable() map[string]string {
 		TypeTable:         "dynamodb:table",
 		TypeBucket:        "s3:bucket",
 		TypeTopic:         "sns:topic",
+
+		// Roles carry tags, but this API does not cover them.
+		TypeCluster:        "ecs:cluster",
+		TypeService:        "ecs:service",
+		TypeTaskDefinition: "ecs:task-definition",
+		TypeLoadBalancer:   "elasticloadbalancing:loadbalancer",
+		TypeTargetGroup:    "elasticloadbalancing:targetgroup",
+		TypeListener:       "elasticloadbalancing:listener",
+		TypeListenerRule:   "elasticloadbalancing:listener-rule",
+		TypeLogGroup:       "logs:log-group",
 	}
 }
 
 // ARN is the resource's name in all of AWS.
 func (r *Resource) ARN() string {
-	if r.Type == TypeSnapshot {
+	switch {
+	case r.Type == TypeSnapshot:
 		return r.Text("dbSnapshotArn")
+	case strings.HasPrefix(r.ID, "arn:"):
+		return r.ID
+	default:
+		return r.Text("arn")
 	}
-
-	return r.Text("arn")
 }
 
 // tagSearch is a request for GetResources.
