@@ -3,6 +3,7 @@ package cloudsim
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -187,23 +188,31 @@ func fargateSize(cpu, memory string) bool {
 	return cpu == "256" && size == half || size >= low && size <= high && (size-low)%step == 0
 }
 
-// checkService: all that a service refers to is there, and fits together.
+// checkService: all that a service refers to is there, and fits together. What an
+// update leaves as it is was judged before, and may be gone by now.
 // https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateService.html
+// https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_UpdateService.html
 // https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-event-messages.html
-func checkService(c *Cloud, r, _ *Resource) *Error {
+func checkService(c *Cloud, r, old *Resource) *Error {
+	differ := func(name string) bool { return old == nil || !reflect.DeepEqual(old.Inputs[name], r.Inputs[name]) }
+
 	if c.clusterOf(r.Region, r.Text("cluster")) == nil {
 		return badRequest("ClusterNotFoundException", "Cluster not found.").modeled()
 	}
 
 	task := c.find(TypeTaskDefinition, r.Region, r.Text("taskDefinition"))
-	if task == nil {
+	if task == nil && (differ("taskDefinition") || differ("loadBalancers")) {
 		return badRequest(codeClient, "Unable to describe task definition.").modeled()
 	}
 
-	if slices.Contains(task.texts("requiresCompatibilities"), fargate) || task.Text("networkMode") == networkPerTask {
+	if task != nil && task.Text("networkMode") == networkPerTask && differ("networkConfiguration") {
 		if err := c.checkTaskNetwork(r); err != nil {
 			return err
 		}
+	}
+
+	if !differ("loadBalancers") {
+		return nil
 	}
 
 	for _, target := range r.parts("loadBalancers") {

@@ -14,7 +14,7 @@ func logsKinds() map[string]kind {
 			badName: func(name string) *Error {
 				return badRequest(codeInvalidInput,
 					"1 validation error detected: Value '%s' at 'logGroupName' failed to satisfy "+
-						"constraint: Member must have length of at most 512 and satisfy regular expression pattern: [\\.\\-_/#A-Za-z0-9]+", name)
+						"constraint: Member must have length of at most 512 and satisfy the pattern: [\\.\\-_/#A-Za-z0-9]+", name)
 			},
 			taken: func(*Resource) *Error {
 				return badRequest("ResourceAlreadyExistsException", "The specified log group already exists").modeled()

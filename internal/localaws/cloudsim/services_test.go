@@ -373,6 +373,28 @@ func TestServicesInUseStay(t *testing.T) {
 	}
 }
 
+// A service runs on when what it was made of is gone.
+func TestServicesRunOn(t *testing.T) {
+	t.Parallel()
+
+	a := newAccount(t, instant())
+	n := a.app()
+	require.NoError(t, a.remove(n.task, nil))
+	require.NoError(t, a.remove(n.rule, nil))
+	require.NoError(t, a.change(n.service, props{"desiredCount": 3}))
+
+	refused(t, a.change(n.service, props{"taskDefinition": n.task.ID + "0"}), "ClientException", "Unable to describe")
+
+	n.task = a.must(cloudsim.TypeTaskDefinition, task(nil))
+	refused(t, a.change(n.service, props{
+		"taskDefinition": n.task.ID, "loadBalancers": []any{props{"targetGroupArn": n.target.ID}},
+	}), "InvalidParameterException", "does not have an associated load balancer")
+	refused(t, a.change(n.service, props{
+		"taskDefinition": n.task.ID, "networkConfiguration": props{},
+	}), "InvalidParameterException", "Network Configuration must be provided")
+	require.NoError(t, a.change(n.service, props{"taskDefinition": n.task.ID, "loadBalancers": nil, "desiredCount": 0}))
+}
+
 func TestListenerTakesItsRulesAlong(t *testing.T) {
 	t.Parallel()
 
