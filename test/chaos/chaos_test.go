@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -125,6 +127,7 @@ func newRun(t *testing.T, duration time.Duration, seed uint64) *run {
 
 	r.fleet = newFleet(t, local, filepath.Join(dir, "fleet"))
 	t.Cleanup(r.fleet.end)
+	r.endOnSignal(local)
 
 	r.injector = newInjector(r.fleet, r.front, r.sayf)
 
@@ -144,6 +147,30 @@ func newRun(t *testing.T, duration time.Duration, seed uint64) *run {
 	r.flow = newTraffic(generator(1), time.Now().Truncate(time.Millisecond), duration)
 
 	return r
+}
+
+// endOnSignal leaves nothing behind where somebody ends the run: what is frozen
+// would stay so for ever.
+func (r *run) endOnSignal(local *localaws.Env) {
+	signals, over := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+
+	r.t.Cleanup(func() {
+		signal.Stop(signals)
+		close(over)
+	})
+
+	go func() {
+		select {
+		case <-over:
+		case <-signals:
+			r.fleet.end()
+
+			_ = local.Stop()
+
+			os.Exit(1)
+		}
+	}()
 }
 
 func (r *run) sayf(format string, args ...any) {
