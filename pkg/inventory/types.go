@@ -11,6 +11,9 @@ const (
 	serviceSNS      = "sns"
 	serviceS3       = "s3"
 	serviceDynamoDB = "dynamodb"
+	serviceECS      = "ecs"
+	serviceELB      = "elasticloadbalancing"
+	serviceLogs     = "logs"
 
 	kindKey      = "key"
 	kindSnapshot = "snapshot"
@@ -59,8 +62,22 @@ func types() map[string]typ {
 		"aws:s3/bucketV2:BucketV2":        {service: serviceS3, byInputs: input("bucket")},
 		// The URL of a queue and the ARN of a topic have the account in them,
 		// which the inputs do not have.
-		"aws:sqs/queue:Queue": {service: serviceSQS, named: "name", imported: queueURL, idInARN: lastSegment("/")},
-		"aws:sns/topic:Topic": {service: serviceSNS, named: "name", imported: same, idInARN: lastSegment(":")},
+		"aws:sqs/queue:Queue":     {service: serviceSQS, named: "name", imported: queueURL, idInARN: lastSegment("/")},
+		"aws:sns/topic:Topic":     {service: serviceSNS, named: "name", imported: same, idInARN: lastSegment(":")},
+		"aws:ecs/cluster:Cluster": {service: serviceECS, kind: "cluster", byInputs: input("name"), idInARN: idOf},
+		"aws:ecs/service:Service": {service: serviceECS, kind: "service", byInputs: serviceInCluster, idInARN: idOf},
+		// Revisions of one family have one name: two that nobody knows are
+		// Unsure, and cost nothing.
+		"aws:ecs/taskDefinition:TaskDefinition": {service: serviceECS, kind: "task-definition", imported: same, idInARN: idOf},
+		"aws:lb/loadBalancer:LoadBalancer":      {service: serviceELB, kind: "loadbalancer", imported: same, idInARN: idOf},
+		"aws:lb/targetGroup:TargetGroup":        {service: serviceELB, kind: "targetgroup", imported: same, idInARN: idOf},
+		"aws:lb/listener:Listener":              {service: serviceELB, kind: "listener", imported: same, idInARN: idOf},
+		"aws:lb/listenerRule:ListenerRule":      {service: serviceELB, kind: "listener-rule", imported: same, idInARN: idOf},
+		"aws:cloudwatch/logGroup:LogGroup":      {service: serviceLogs, kind: "log-group", byInputs: input("name")},
+		// A role carries tags, but a search by tag does not cover it.
+		// https://docs.aws.amazon.com/resourcegroupstagging/latest/APIReference/supported-services.html
+		"aws:iam/role:Role":             {byInputs: input("name")},
+		"aws:iam/rolePolicy:RolePolicy": {byInputs: policyOfRole},
 		// What follows are settings of another resource, which is their id.
 		"aws:sqs/queuePolicy:QueuePolicy":                                                            {byInputs: input("queueUrl")},
 		"aws:sqs/redrivePolicy:RedrivePolicy":                                                        {byInputs: input("queueUrl")},
@@ -116,6 +133,36 @@ func queueURL(arn string) string {
 	}
 
 	return "https://sqs." + region + "." + domain + "/" + account + "/" + parse(arn).id
+}
+
+// serviceInCluster is the import id of a service: CLUSTER/NAME. The cluster is
+// given as a name or as an ARN.
+func serviceInCluster(inputs map[string]any) string {
+	cluster, service := text(inputs, "cluster"), text(inputs, "name")
+	if cluster == "" || service == "" {
+		return ""
+	}
+
+	return lastSegment("/")(cluster) + "/" + service
+}
+
+// policyOfRole is the import id of an inline policy: ROLE:NAME.
+func policyOfRole(inputs map[string]any) string {
+	role, policy := text(inputs, "role"), text(inputs, "name")
+	if role == "" || policy == "" {
+		return ""
+	}
+
+	return role + ":" + policy
+}
+
+// idOf is the id in an ARN; what is none is an id.
+func idOf(id string) string {
+	if n := parse(id); n.id != "" {
+		return n.id
+	}
+
+	return id
 }
 
 func same(arn string) string { return arn }

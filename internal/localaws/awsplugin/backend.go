@@ -3,6 +3,7 @@ package awsplugin
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"time"
 
@@ -151,6 +152,10 @@ func (b *backend) remove(ctx context.Context, t *resourceType, id string, olds r
 		}
 	}
 
+	if err := b.drain(ctx, t, id); err != nil {
+		return err
+	}
+
 	patience := time.Now().Add(dependencyPatience)
 
 	err := b.retry(ctx, func() error {
@@ -171,6 +176,26 @@ func (b *backend) remove(ctx context.Context, t *resourceType, id string, olds r
 	}
 
 	return nil
+}
+
+// drain changes a resource so that it can be deleted.
+func (b *backend) drain(ctx context.Context, t *resourceType, id string) error {
+	if t.drain == nil {
+		return nil
+	}
+
+	found, exists, err := b.read(ctx, t, id)
+	if err != nil || !exists {
+		return err
+	}
+
+	maps.Copy(found.Inputs, t.drain)
+
+	return b.retry(ctx, func() error {
+		_, err := b.cloud.Change(ctx, cloudsim.Change{Type: t.typ, Region: b.settings.region, ID: id, Inputs: found.Inputs})
+
+		return err
+	}, throttled)
 }
 
 func (b *backend) awaitGone(ctx context.Context, t *resourceType, id string) error {

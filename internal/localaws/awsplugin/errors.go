@@ -51,7 +51,8 @@ func throttled(err error) bool {
 // inUse reports whether a deletion may succeed once others are through.
 func inUse(err error) bool {
 	switch code(err) {
-	case "DependencyViolation", "InvalidDBSubnetGroupStateFault", "InvalidDBInstanceState":
+	case "DependencyViolation", "InvalidDBSubnetGroupStateFault", "InvalidDBInstanceState",
+		"ResourceInUse", "ClusterContainsServicesException", "DeleteConflict":
 		return true
 	default:
 		return false

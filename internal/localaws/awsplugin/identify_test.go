@@ -18,9 +18,9 @@ import (
 func TestInventoryKnowsEveryType(t *testing.T) {
 	t.Parallel()
 
-	inputs := props{"name": "acme", "identifier": "acme", "bucket": "acme", "queueUrl": "acme", "tags": props{"Name": "acme"}}
+	inputs := props{"name": "acme", "identifier": "acme", "bucket": "acme", "queueUrl": "acme", "role": "acme", "tags": props{"Name": "acme"}}
 
-	services := []string{"ec2", "rds", "kms", "sqs", "sns", "s3", "dynamodb"}
+	services := []string{"ec2", "rds", "kms", "sqs", "sns", "s3", "dynamodb", "ecs", "elasticloadbalancing", "iam", "logs"}
 	everything := make([]inventory.Resource, 0, len(services))
 
 	for _, service := range services {

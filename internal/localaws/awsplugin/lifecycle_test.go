@@ -176,11 +176,11 @@ func TestUnknownTypesAndFunctionsAreNamed(t *testing.T) {
 
 	h := configured(t, "", cloudsim.Options{})
 
-	const typ = "aws:ecs/cluster:Cluster"
+	const typ = "aws:ecs/taskSet:TaskSet"
 
 	_, err := h.Check(t.Context(), &pulumirpc.CheckRequest{Urn: urn(typ)})
-	require.ErrorContains(t, err, `unknown resource type "aws:ecs/cluster:Cluster": `+
-		`the local pulumi-resource-aws has only aws:dynamodb/table:Table`)
+	require.ErrorContains(t, err, `unknown resource type "aws:ecs/taskSet:TaskSet": `+
+		`the local pulumi-resource-aws has only aws:cloudwatch/logGroup:LogGroup`)
 
 	_, err = h.Create(t.Context(), &pulumirpc.CreateRequest{Urn: urn(typ)})
 	require.ErrorContains(t, err, typ)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/plugin"
@@ -28,7 +29,11 @@ func TestMain(m *testing.M) {
 	os.Exit(emulatortest.Main(m, goleak.IgnoreTopFunction("github.com/golang/glog.(*fileSink).flushDaemon")))
 }
 
-const region = "us-east-1"
+const (
+	region   = "us-east-1"
+	patience = 5 * time.Second
+	tick     = time.Millisecond
+)
 
 type props = map[string]any
 
@@ -80,6 +85,14 @@ func newHost(t *testing.T, emulator string, opts cloudsim.Options) *host {
 	})
 
 	return h
+}
+
+// httpClient is for clients of AWS that speak to the host's simulator.
+func (h *host) httpClient() *http.Client {
+	transport := &http.Transport{}
+	h.t.Cleanup(transport.CloseIdleConnections)
+
+	return &http.Client{Transport: transport}
 }
 
 func (h *host) configure(config props) error {
@@ -250,6 +263,14 @@ func otherIDs(m made) []string {
 		return []string{
 			"https://sqs." + region + ".amazonaws.com/" + cloudsim.Account + name, "http://localhost:4566/" + cloudsim.Account + name,
 		}
+	case cloudsim.TypeCluster:
+		_, name, _ := strings.Cut(m.id, ":cluster/")
+
+		return []string{name}
+	case cloudsim.TypeService:
+		_, name, _ := strings.Cut(m.id, ":service/")
+
+		return []string{name}
 	case cloudsim.TypeVersioning, cloudsim.TypeEncryption, cloudsim.TypeLifecycle:
 		return []string{m.id + "," + cloudsim.Account}
 	default:

@@ -33,6 +33,8 @@ type resourceType struct {
 	// resource has here; nil where there is one form. It returns "" for the
 	// id of somebody else's.
 	idOf func(c *clients, id string) string
+	// drain are inputs that a resource gets before it is deleted.
+	drain map[string]any
 }
 
 type calls struct{ create, read, update, remove string }
@@ -64,7 +66,10 @@ type registry map[string]*resourceType
 func newRegistry() registry {
 	all := registry{}
 
-	for _, part := range [][]resourceType{ec2Types(), kmsTypes(), rdsTypes(), sqsTypes(), dynamoTypes(), s3Types(), snsTypes()} {
+	for _, part := range [][]resourceType{
+		ec2Types(), kmsTypes(), rdsTypes(), sqsTypes(), dynamoTypes(), s3Types(), snsTypes(),
+		ecsTypes(), lbTypes(), iamTypes(), logsTypes(),
+	} {
 		for _, t := range part {
 			if t.timeout == 0 {
 				t.timeout = defaultTimeout
