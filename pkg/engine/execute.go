@@ -48,6 +48,8 @@ func (j *job) execute(ctx context.Context, col *collector, program pulumi.RunFun
 		return nil
 	}
 
+	j.diagnostics = append(j.diagnostics, col.diagnostics...)
+
 	return j.explain(err, col, fault.get())
 }
 

@@ -49,6 +49,16 @@ func Classify(messages []string, stderr, fallback string) *tenant.Failure {
 	return classify(e)
 }
 
+// Uncertain reports whether errors leave open what became of creations.
+func Uncertain(messages []string) bool {
+	found := make([]diagnostic, 0, len(messages))
+	for _, m := range messages {
+		found = append(found, diagnostic{message: m})
+	}
+
+	return uncertain(found)
+}
+
 // Exportable masks outputs.
 var Exportable = exportable
 

@@ -27,6 +27,8 @@ type job struct {
 	result    Result
 	// known are the resources of the state as the operation found it.
 	known []checkpoint.Resource
+	// diagnostics are the errors of the steps that failed.
+	diagnostics []diagnostic
 	// unproven is set if it is not certain that a tenant that was to go is gone.
 	unproven bool
 	// resources is how many the state holds as far as this job knows.
@@ -86,6 +88,10 @@ func (j *job) run(ctx context.Context) Result {
 	failure := j.steps(ctx)
 	if failure != nil && ctx.Err() != nil {
 		failure.Kind, failure.Hint = tenant.KindInterrupted, hints[tenant.KindInterrupted]
+	}
+
+	if failure != nil {
+		j.reopen(ctx)
 	}
 
 	j.result.Failure = failure

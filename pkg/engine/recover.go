@@ -3,7 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
-	"strings"
+	"slices"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optrefresh"
 
@@ -32,7 +32,9 @@ func (j *job) recover(ctx context.Context) *tenant.Failure {
 
 	j.known = j.gate.State().Resources
 
-	if len(j.gate.State().Pending) == 0 {
+	// What an earlier operation adopted and did not live to read has an import
+	// id, by which a deletion may find nothing.
+	if len(j.gate.State().Pending) == 0 && !slices.ContainsFunc(j.known, checkpoint.Resource.Unread) {
 		return nil
 	}
 
@@ -135,7 +137,7 @@ func (j *job) lookUp(ctx context.Context) (map[string]string, *tenant.Failure) {
 		if id, verdict := inventory.Identify(p.Resource, found); verdict == inventory.Exists {
 			ids[p.Resource.URN] = id
 		} else {
-			j.repaired(tenant.RepairCleared, fmt.Sprintf("%s, which is %s", labelOf(p.Resource), verdict))
+			j.repaired(tenant.RepairCleared, fmt.Sprintf("%s, which is %s", describe(p.Resource.URN), verdict))
 		}
 	}
 
@@ -144,25 +146,20 @@ func (j *job) lookUp(ctx context.Context) (map[string]string, *tenant.Failure) {
 
 // tellResolved says which of the looked up resources the provider knew.
 func (j *job) tellResolved(ids map[string]string) {
-	there := map[string]checkpoint.Resource{}
+	there := map[string]bool{}
 	for _, r := range j.gate.State().Resources {
-		there[r.URN] = r
+		there[r.URN] = true
 	}
 
 	for urn, id := range ids {
-		if r, found := there[urn]; found {
-			j.repaired(tenant.RepairImported, fmt.Sprintf("%s with id %s", labelOf(r), id))
+		if there[urn] {
+			j.repaired(tenant.RepairImported, fmt.Sprintf("%s with id %s", describe(urn), id))
 		} else {
-			j.repaired(tenant.RepairCleared, urn[strings.LastIndex(urn, "::")+len("::"):]+", which is absent")
+			j.repaired(tenant.RepairCleared, describe(urn)+", which is absent")
 		}
 	}
 }
 
 func (j *job) repaired(action tenant.RepairAction, detail string) {
 	j.result.Repairs = append(j.result.Repairs, tenant.Repair{Action: action, Detail: oneLine(detail)})
-}
-
-// labelOf is type and logical name, as people know a resource.
-func labelOf(r checkpoint.Resource) string {
-	return r.Type + " " + r.URN[strings.LastIndex(r.URN, "::")+len("::"):]
 }

@@ -49,6 +49,19 @@ func Identify(pending Known, unknown []Resource) (id string, verdict Verdict) {
 	return t.among(pending.Inputs, unknown)
 }
 
+// Evident reports whether a resource whose creation failed was made all the same:
+// something of its type and name carries the tenant's tag.
+func Evident(pending Known, unknown []Resource) bool {
+	t, ok := types()[pending.Type]
+	if !ok {
+		return false
+	}
+
+	_, verdict := t.among(pending.Inputs, unknown)
+
+	return verdict == Exists
+}
+
 // among looks for a resource of the type with the name that the inputs give.
 func (t typ) among(inputs map[string]any, unknown []Resource) (id string, verdict Verdict) {
 	if t.service == "" {

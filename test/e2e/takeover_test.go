@@ -82,6 +82,78 @@ func TestHalfMadeResourcesAreTakenOver(t *testing.T) {
 	}
 }
 
+// The cloud makes a resource and its answer is lost: the provider dies, or it asks
+// again and hears that the name is taken. The next attempt adopts the resource.
+func TestLostAnswersOfTheCloud(t *testing.T) {
+	t.Parallel()
+
+	for name, fault := range map[string]cloudsim.Fault{
+		"provider-dies": {Effect: cloudsim.EffectCrash, Type: cloudsim.TypeVPC},
+		"asked-again": {
+			Effect: cloudsim.EffectFail, After: true, Type: cloudsim.TypeQueue, Code: "QueueAlreadyExists",
+			Message: "A queue already exists with the same name",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			id := tenant.ID("deaf-" + name)
+			fault.Operation, fault.Tenant = cloudsim.OperationCreate, string(id)
+
+			set, err := local.Cloud().SetFault(t.Context(), fault)
+			require.NoError(t, err)
+
+			f := newFleet(t, 1)
+			f.create(id, "wired")
+			f.struck(set.ID)
+
+			rec := f.settled(id)
+			require.Equal(t, int64(1), rec.AppliedSeq, "%+v", rec.Last)
+			require.Len(t, rec.Last.Repairs, 1)
+			require.Equal(t, tenant.RepairImported, rec.Last.Repairs[0].Action)
+
+			list, err := local.Cloud().OfTenant(t.Context(), string(id))
+			require.NoError(t, err)
+			require.Len(t, list, 2, "one network and one queue")
+		})
+	}
+}
+
+// A name that somebody else has is no lost answer: what they made is left alone.
+func TestANameThatIsTakenIsNotAdopted(t *testing.T) {
+	t.Parallel()
+
+	const id = tenant.ID("latecomer")
+
+	other, err := local.Cloud().Create(t.Context(), cloudsim.Creation{
+		Type: cloudsim.TypeQueue, Region: "us-east-1", Inputs: map[string]any{"name": "latecomer-t1-queue"},
+	})
+	require.NoError(t, err)
+
+	f := newFleet(t, 1)
+	f.create(id, "wired")
+
+	var rec tenant.Record
+
+	f.await("the first attempt to fail", time.Minute, func() bool {
+		rec, err = f.rows.Get(t.Context(), id)
+		require.NoError(t, err)
+
+		return rec.Attempts > 0
+	})
+
+	require.Equal(t, tenant.KindConflict, rec.Last.Failure.Kind, rec.Last.Failure)
+	require.Contains(t, rec.Last.Failure.Hint, "enqueue orphans")
+
+	// It is deleted without harm to what is not the tenant's.
+	f.send(f.event(tenant.EventDeleted, id, time.Now(), nil))
+	require.Equal(t, tenant.PhaseAbsent, f.applied(id, 2).Applied.Spec.Phase)
+
+	left, err := local.Cloud().Get(t.Context(), other.Type, other.Region, other.ID)
+	require.NoError(t, err)
+	require.Empty(t, left.Tenant())
+}
+
 // A tenant whose deletion was cut short counts as gone only once nothing carries
 // its tag any more, whatever its state says.
 func TestNobodyIsGoneWhileSomethingIsLeft(t *testing.T) {

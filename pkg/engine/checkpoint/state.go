@@ -47,6 +47,10 @@ func (r Resource) Cloud() bool {
 	return r.Custom && r.ID != "" && r.Type != stackType && !r.provider()
 }
 
+// Unread reports whether the resource was adopted and no provider has read it
+// since: it has an import id, and no outputs.
+func (r Resource) Unread() bool { return r.Cloud() && len(r.Outputs) == 0 }
+
 func (r Resource) provider() bool {
 	return len(r.Type) > len(providerPrefix) && strings.HasPrefix(r.Type, providerPrefix)
 }

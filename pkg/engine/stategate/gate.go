@@ -2,6 +2,7 @@ package stategate
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -53,6 +54,8 @@ type Gate struct {
 	refused    error
 	unanswered bool
 	repairs    []tenant.Repair
+	// lost are the creations, by URN, that the CLI took for failed.
+	lost map[string]json.RawMessage
 
 	local    *local
 	listener net.Listener

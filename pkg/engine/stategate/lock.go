@@ -151,13 +151,25 @@ func (l *lock) lockedBy(ctx context.Context, persons []string) error {
 	}
 }
 
-// release removes the own lock.
+// release removes the own lock, which nobody else may do for a tenant that has
+// nothing more to do. It tries as long as ctx lasts.
 func (l *lock) release(ctx context.Context) error {
-	if err := l.store.Delete(ctx, l.key()); err != nil {
-		return fmt.Errorf("unlocking the stack: %w", err)
-	}
+	for pause := firstPause; ; pause = min(pause+pause, longestPause) {
+		err := l.store.Delete(ctx, l.key())
+		if err == nil {
+			return nil
+		}
 
-	return nil
+		if errors.Is(err, ErrDenied) {
+			return fmt.Errorf("unlocking the stack: %w", err)
+		}
+
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("unlocking the stack: %w", err)
+		case <-time.After(pause):
+		}
+	}
 }
 
 func superseded(fence int64) error {

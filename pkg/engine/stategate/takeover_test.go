@@ -1,6 +1,10 @@
 package stategate_test
 
 import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -198,6 +202,49 @@ func TestRemoveLeavesAnEmptyCheckpoint(t *testing.T) {
 	require.False(t, b.Exists(), "a second life begins with stack init")
 	b.put(t, content("again"))
 	require.True(t, b.Exists())
+}
+
+// flaky is a bucket that fails the first deletions.
+type flaky struct {
+	*memory
+
+	failures int
+	err      error
+}
+
+func (f *flaky) Delete(ctx context.Context, key string) error {
+	if f.failures > 0 {
+		f.failures--
+
+		return f.err
+	}
+
+	return f.memory.Delete(ctx, key)
+}
+
+// A lock that could not be removed at once is removed a bit later: a tenant that
+// is settled has no successor who would.
+func TestTheLockIsRemovedInSpiteOfTrouble(t *testing.T) {
+	t.Parallel()
+
+	store := &flaky{memory: newMemory(), failures: 2, err: errors.New("connection reset by peer")}
+	a := open(t, store, config(1, true))
+	a.put(t, content("one"))
+	require.True(t, a.close(t))
+	require.Zero(t, store.failures)
+	require.Empty(t, slices.DeleteFunc(store.keys(), func(key string) bool { return !strings.HasPrefix(key, lockPrefix) }))
+}
+
+// Who may not remove it does not try for ever.
+func TestALockThatMayNotBeRemoved(t *testing.T) {
+	t.Parallel()
+
+	store := &flaky{memory: newMemory(), failures: 1, err: stategate.ErrDenied}
+	gate, err := stategate.Open(t.Context(), store, config(1, true))
+	require.NoError(t, err)
+
+	_, err = gate.Close(t.Context())
+	require.ErrorIs(t, err, stategate.ErrDenied)
 }
 
 func TestRewrite(t *testing.T) {

@@ -54,7 +54,14 @@ func (g *Gate) save(ctx context.Context, body []byte) error {
 		return g.refused
 	}
 
+	before := g.body
+	stateBefore := g.state
+
 	err := g.put(ctx, body)
+	if err == nil {
+		g.noteLost(stateBefore, before)
+	}
+
 	if errors.Is(err, errMoved) {
 		err = &tenant.Failure{
 			Kind:    tenant.KindConflict,
