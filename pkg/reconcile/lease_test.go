@@ -431,3 +431,45 @@ func TestARollbackAfterADeathLooksForWhatIsLeft(t *testing.T) {
 		require.Equal(t, began.Add(duration), ops[1].LookAfter)
 	})
 }
+
+// A change that asks for nothing after a death still has the engine look after
+// the state: the dead owner's lock would stay for ever.
+func TestWhatADeadOwnerLeftIsTidiedThoughNothingIsToDo(t *testing.T) {
+	t.Parallel()
+
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+
+		require.Equal(t, reconcile.ReasonSettled, w.deliver(t, "m1", created(1)).Reason)
+		w.engine.forget()
+
+		wrong := event(2, tenant.EventTierChanged)
+		wrong.Tier = "no such tier"
+		w.accept(t, wrong)
+		w.die(t, "m2")
+
+		rec := w.row(t)
+		w.leases.Stale(rec)
+		time.Sleep(duration + margin)
+
+		repairs := []tenant.Repair{{Action: tenant.RepairLock, Detail: "of a dead operation"}}
+		w.engine.will(func(context.Context, engine.Operation, engine.Watch) engine.Result {
+			res := good()
+			res.Repairs = repairs
+
+			return res
+		})
+
+		outcome, err := w.settle(t, &message{id: "m2"}, rec)
+		require.NoError(t, err)
+		require.Equal(t, reconcile.ReasonFailed, outcome.Reason)
+		require.Equal(t, [][]plan.Step{{plan.StepRefresh}}, w.engine.steps())
+		require.False(t, w.engine.operations()[0].CleanPredecessor)
+
+		rec = w.row(t)
+		free(t, rec)
+		require.Equal(t, tenant.KindInvalid, rec.Last.Failure.Kind)
+		require.Equal(t, repairs, rec.Last.Repairs)
+		require.Equal(t, rec.Fence, rec.CleanFence)
+	})
+}

@@ -112,6 +112,11 @@ func (r *operationRun) work() *tenant.Failure {
 	r.watch.Progress(engine.Progress{Step: r.op.Steps[0], Done: 1, Planned: 2})
 
 	want := content(r.op)
+	if !slices.Contains(r.op.Steps, plan.StepUp) && !slices.Contains(r.op.Steps, plan.StepDestroy) {
+		// It only looks.
+		return goes.failure
+	}
+
 	writes := []bool{false, true} // partial, whole
 
 	if r.seen.whole && r.seen.content == want || r.seen.etag == 0 && want == absent {

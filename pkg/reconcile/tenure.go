@@ -181,11 +181,16 @@ func (t *tenure) abandon(id tenant.ID, cause error) (Outcome, error) {
 func (t *tenure) run(rec tenant.Record) (operationDone, error) {
 	p, err := plan.For(rec, t.Catalog)
 	if err != nil {
-		return t.refused(rec, err)
+		done, err := t.refused(rec, err)
+		if err != nil {
+			return operationDone{}, err
+		}
+
+		return t.tidied(rec, done)
 	}
 
 	if len(p.Steps) == 0 {
-		return t.nothingToDo(rec, p), nil
+		return t.tidied(rec, t.nothingToDo(rec, p))
 	}
 
 	op := t.operation(rec, p)
@@ -209,6 +214,31 @@ func (t *tenure) run(rec tenant.Record) (operationDone, error) {
 	}
 
 	return t.compensate(rec, p, done)
+}
+
+// tidied has the engine look after the state where a plan has nothing for it to
+// do: what a dead owner left there, its lock above all, would stay. If that fails
+// the next owner does it.
+func (t *tenure) tidied(rec tenant.Record, done operationDone) (operationDone, error) {
+	if t.clean || rec.Stack.Project == "" || done.lost() || done.interrupted() {
+		return done, nil
+	}
+
+	look, err := t.execute(rec, t.newOperation(rec, []plan.Step{plan.StepRefresh}), tierOf(rec, plan.Plan{Spec: rec.Desired.Spec()}))
+	if err != nil {
+		return operationDone{}, err
+	}
+
+	if look.lost() || look.interrupted() {
+		return look, nil
+	}
+
+	done.settlement.Clean = t.clean
+	done.settlement.Stack = look.settlement.Stack
+	done.settlement.Outcome.Repairs = look.settlement.Outcome.Repairs
+	done.settlement.Outcome.Orphans = look.settlement.Outcome.Orphans
+
+	return done, nil
 }
 
 // execute runs one operation and keeps the row's progress.
