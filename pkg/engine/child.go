@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -50,19 +51,32 @@ func Child(ctx context.Context, programs Programs, stdin io.Reader, stdout io.Wr
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 
+	var ending atomic.Bool
+
+	end := func() {
+		ending.Store(true)
+		endOwnSession()
+	}
+
 	out := &lineWriter{to: stdout}
 	listener := &listener{
 		lines:    lines,
-		guard:    newLeaseGuard(endOwnSession),
+		guard:    newLeaseGuard(end),
 		cancel:   cancel,
 		settings: o.Settings,
-		end:      endOwnSession,
+		end:      end,
 	}
 
 	go listener.guard.watch(lifetime)
 	go listener.listen(lifetime)
 
 	result := perform(ctx, o, programs, out, listener.guard)
+	if ending.Load() {
+		// The CLI goes first, this process after it: what came of that is no
+		// result, and the worker knows better why it had to end.
+		select {}
+	}
+
 	if err := out.write(report{Result: &result}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 

@@ -445,6 +445,7 @@ func TestWhatADeadOwnerLeftIsTidiedThoughNothingIsToDo(t *testing.T) {
 
 		wrong := event(2, tenant.EventTierChanged)
 		wrong.Tier = "no such tier"
+
 		w.accept(t, wrong)
 		w.die(t, "m2")
 
@@ -453,6 +454,7 @@ func TestWhatADeadOwnerLeftIsTidiedThoughNothingIsToDo(t *testing.T) {
 		time.Sleep(duration + margin)
 
 		repairs := []tenant.Repair{{Action: tenant.RepairLock, Detail: "of a dead operation"}}
+
 		w.engine.will(func(context.Context, engine.Operation, engine.Watch) engine.Result {
 			res := good()
 			res.Repairs = repairs

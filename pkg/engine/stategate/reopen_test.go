@@ -54,12 +54,12 @@ func TestReopen(t *testing.T) {
 				o.put(t, checkpointOf(w[0], w[1]))
 			}
 
-			var lost []string
+			lost := []string{"urn:nobody"}
 			for _, r := range o.Lost() {
 				lost = append(lost, r.URN)
 			}
 
-			require.NoError(t, o.Reopen(t.Context(), append(lost, "urn:nobody")))
+			require.NoError(t, o.Reopen(t.Context(), lost))
 
 			state, err := checkpoint.Read([]byte(o.get(t)))
 			require.NoError(t, err)
