@@ -71,6 +71,7 @@ func Child(ctx context.Context, programs Programs, stdin io.Reader, stdout io.Wr
 	go listener.listen(lifetime)
 
 	result := perform(ctx, o, programs, out, listener.guard)
+
 	if ending.Load() {
 		// The CLI goes first, this process after it: what came of that is no
 		// result, and the worker knows better why it had to end.

@@ -54,12 +54,11 @@ func TestReopen(t *testing.T) {
 				o.put(t, checkpointOf(w[0], w[1]))
 			}
 
-			lost := []string{"urn:nobody"}
-			for _, r := range o.Lost() {
-				lost = append(lost, r.URN)
-			}
+			require.NoError(t, o.Reopen(t.Context(), []string{"urn:nobody"}))
 
-			require.NoError(t, o.Reopen(t.Context(), lost))
+			for _, r := range o.Lost() {
+				require.NoError(t, o.Reopen(t.Context(), []string{r.URN}))
+			}
 
 			state, err := checkpoint.Read([]byte(o.get(t)))
 			require.NoError(t, err)
