@@ -475,3 +475,31 @@ func TestWhatADeadOwnerLeftIsTidiedThoughNothingIsToDo(t *testing.T) {
 		require.Equal(t, rec.Fence, rec.CleanFence)
 	})
 }
+
+// The same where the last attempt was killed: nobody comes after it.
+func TestAKilledLastAttemptIsTidied(t *testing.T) {
+	t.Parallel()
+
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+
+		kept := created(1)
+		kept.Tier = "keep"
+		require.Equal(t, reconcile.ReasonSettled, w.deliver(t, "m1", kept).Reason)
+		w.engine.forget()
+
+		killed := func(context.Context, engine.Operation, engine.Watch) engine.Result {
+			return engine.Result{Failure: &tenant.Failure{Kind: tenant.KindInvalid, Message: "killed"}, StackCreated: true}
+		}
+
+		w.engine.will(killed, succeed)
+
+		require.Equal(t, failed(), w.deliver(t, "m2", event(2, tenant.EventSuspended)))
+		require.Equal(t, [][]plan.Step{up(), {plan.StepRefresh}}, w.engine.steps())
+
+		rec := w.row(t)
+		free(t, rec)
+		require.Equal(t, "killed", rec.Last.Failure.Message)
+		require.Equal(t, rec.Fence, rec.CleanFence)
+	})
+}

@@ -177,20 +177,29 @@ func (t *tenure) abandon(id tenant.ID, cause error) (Outcome, error) {
 	return Outcome{}, cause
 }
 
-// run makes the plan and has the engine do it.
+// run makes the plan, has the engine do it, and leaves nothing behind where
+// nobody will come again.
 func (t *tenure) run(rec tenant.Record) (operationDone, error) {
+	done, err := t.attempt(rec)
+	if err != nil {
+		return operationDone{}, err
+	}
+
+	if final := done.settlement.Applied != nil || done.settlement.GaveUp; !final {
+		return done, nil
+	}
+
+	return t.tidied(rec, done)
+}
+
+func (t *tenure) attempt(rec tenant.Record) (operationDone, error) {
 	p, err := plan.For(rec, t.Catalog)
 	if err != nil {
-		done, err := t.refused(rec, err)
-		if err != nil {
-			return operationDone{}, err
-		}
-
-		return t.tidied(rec, done)
+		return t.refused(rec, err)
 	}
 
 	if len(p.Steps) == 0 {
-		return t.tidied(rec, t.nothingToDo(rec, p))
+		return t.nothingToDo(rec, p), nil
 	}
 
 	op := t.operation(rec, p)
@@ -216,15 +225,18 @@ func (t *tenure) run(rec tenant.Record) (operationDone, error) {
 	return t.compensate(rec, p, done)
 }
 
-// tidied has the engine look after the state where a plan has nothing for it to
-// do: what a dead owner left there, its lock above all, would stay. If that fails
-// the next owner does it.
+// tidied has the engine look after the state once more if the work ends and
+// something may be left there, the lock of a dead operation above all: it would
+// stay. If that fails the next owner does it.
 func (t *tenure) tidied(rec tenant.Record, done operationDone) (operationDone, error) {
-	if t.clean || rec.Stack.Project == "" || done.lost() || done.interrupted() {
+	if t.clean || done.settlement.Stack.Project == "" {
 		return done, nil
 	}
 
-	look, err := t.execute(rec, t.newOperation(rec, []plan.Step{plan.StepRefresh}), tierOf(rec, plan.Plan{Spec: rec.Desired.Spec()}))
+	op := t.newOperation(rec, []plan.Step{plan.StepRefresh})
+	op.Stack = done.settlement.Stack
+
+	look, err := t.execute(rec, op, tierOf(rec, plan.Plan{Spec: rec.Desired.Spec()}))
 	if err != nil {
 		return operationDone{}, err
 	}

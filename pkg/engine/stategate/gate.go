@@ -86,11 +86,15 @@ func Open(ctx context.Context, store Store, cfg Config) (*Gate, error) {
 	g.repairs = repairs
 
 	if err := g.prepare(ctx); err != nil {
-		return nil, errors.Join(failed(err), g.unlock(ctx))
+		_ = g.lock.release(ctx) // the first trouble is the one to tell
+
+		return nil, failed(err)
 	}
 
 	if err := g.serve(ctx); err != nil {
-		return nil, errors.Join(err, g.unlock(ctx))
+		_ = g.lock.release(ctx) // the first trouble is the one to tell
+
+		return nil, err
 	}
 
 	return g, nil
@@ -227,18 +231,7 @@ func (g *Gate) Close(ctx context.Context) (clean bool, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 
-	return !g.unanswered, errors.Join(err, g.unlock(ctx))
-}
-
-// unlockBound is how long the end of an operation waits to unlock the stack. A
-// successor removes what is left.
-const unlockBound = 20 * time.Second
-
-func (g *Gate) unlock(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockBound)
-	defer cancel()
-
-	return g.lock.release(ctx)
+	return !g.unanswered, errors.Join(err, g.lock.release(ctx))
 }
 
 // failed makes sure that an error carries a *tenant.Failure.

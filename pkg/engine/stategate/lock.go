@@ -59,13 +59,21 @@ func (l *lock) take(ctx context.Context) ([]tenant.Repair, error) {
 	}
 
 	if _, err := l.store.Put(ctx, l.key(), content, Stamp{Fence: l.fence, Operation: l.operation}, Condition{}); err != nil {
+		if !errors.Is(err, ErrDenied) {
+			// It may have landed all the same, and what is left keeps people out.
+			_ = l.release(ctx)
+		}
+
 		return nil, fmt.Errorf("locking the stack: %w", err)
 	}
 
 	// Like the CLI: whoever sees another's lock after writing the own gives
 	// way, so that of two that come at once both may, but never neither.
 	if _, err := l.clear(ctx); err != nil {
-		return nil, errors.Join(err, l.release(ctx))
+		// The trouble is told; nothing more can be done about a second one.
+		_ = l.release(ctx)
+
+		return nil, err
 	}
 
 	return repairs, nil
@@ -151,9 +159,16 @@ func (l *lock) lockedBy(ctx context.Context, persons []string) error {
 	}
 }
 
+// unlockBound is how long the end of an operation waits to unlock the stack. A
+// successor removes what is left.
+const unlockBound = 20 * time.Second
+
 // release removes the own lock, which nobody else may do for a tenant that has
-// nothing more to do. It tries as long as ctx lasts.
+// nothing more to do. It tries for a while, even if ctx has ended.
 func (l *lock) release(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockBound)
+	defer cancel()
+
 	for pause := firstPause; ; pause = min(pause+pause, longestPause) {
 		err := l.store.Delete(ctx, l.key())
 		if err == nil {

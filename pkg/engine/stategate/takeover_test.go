@@ -235,6 +235,18 @@ func TestTheLockIsRemovedInSpiteOfTrouble(t *testing.T) {
 	require.Empty(t, slices.DeleteFunc(store.keys(), func(key string) bool { return !strings.HasPrefix(key, lockPrefix) }))
 }
 
+// A lock whose answer was lost may be there.
+func TestALockThatWasTakenWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+
+	store := newMemory()
+	store.after = func(string) error { return errAnswerLost }
+
+	_, err := stategate.Open(t.Context(), store, config(1, true))
+	require.Equal(t, tenant.KindTransient, failureOf(t, err).Kind)
+	require.Empty(t, store.keys())
+}
+
 // Who may not remove it does not try for ever.
 func TestALockThatMayNotBeRemoved(t *testing.T) {
 	t.Parallel()
