@@ -25,7 +25,7 @@ func TestShippedCatalog(t *testing.T) {
 	t.Parallel()
 
 	c := load(t)
-	require.Equal(t, []string{"enterprise", "free", "standard"}, c.Tiers())
+	require.Equal(t, []string{"business", "enterprise", "free", "standard"}, c.Tiers())
 
 	for tier, want := range map[string]struct {
 		program string
@@ -34,6 +34,7 @@ func TestShippedCatalog(t *testing.T) {
 	}{
 		"free":       {programs.NamePool, 1, false},
 		"standard":   {programs.NamePool, 2, false},
+		"business":   {programs.NameBridge, 2, true},
 		"enterprise": {programs.NameSilo, 3, true},
 	} {
 		b, err := c.Resolve(tenant.Spec{Tier: tier, Region: "eu-central-1"})
@@ -57,6 +58,8 @@ func TestShippedCatalogRefuses(t *testing.T) {
 	}{
 		"one zone":         {"enterprise", "azs", "1", "parameters.azs", "1 is not between 2 and 6"},
 		"wrong type":       {"enterprise", "storageGiB", `"big"`, "parameters.storageGiB", "refuses"},
+		"one subnet":       {"business", "subnetIds", `["subnet-00000001"]`, "parameters.subnetIds", "1 is not between 2 and 16"},
+		"no such size":     {"business", "memory", "4096", "parameters.memory", "does not go with cpu 256"},
 		"unknown":          {"enterprise", "instanceClas", `"db.t4g.micro"`, "parameters.instanceClas", "instanceClass"},
 		"of other program": {"free", "cidr", `"10.0.0.0/16"`, "parameters.cidr", "refuses"},
 	} {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 
+	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/cloudwatch"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/ec2"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/rds"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
@@ -26,6 +27,8 @@ type DatabaseArgs struct {
 	MultiAZ       bool
 	BackupDays    int
 	Name          string
+	// LogDays is how long its logs are kept.
+	LogDays int
 }
 
 // Database is a PostgreSQL database in the private subnets of a network. RDS
@@ -37,11 +40,14 @@ type Database struct {
 	Instance      *rds.Instance
 	SubnetGroup   *rds.SubnetGroup
 	SecurityGroup *ec2.SecurityGroup
+	Logs          *cloudwatch.LogGroup
 }
 
 const (
 	portPostgres = 5432
 	masterUser   = "lessor"
+	// logsPostgres is what RDS calls PostgreSQL's own log.
+	logsPostgres = "postgresql"
 )
 
 // NewDatabase declares a database. A suspended tenant keeps it, but nothing can
@@ -70,6 +76,13 @@ func NewDatabase(ctx *pulumi.Context, topology engine.Topology, args DatabaseArg
 	}, within)
 	if err != nil {
 		return nil, fmt.Errorf("subnet group: %w", err)
+	}
+
+	// RDS would make the log group by itself, and keep it and its lines for ever.
+	database.Logs, err = newLogs(ctx, topology, "db-logs",
+		"/aws/rds/instance/"+topology.PhysicalName("db", maxInstanceName)+"/"+logsPostgres, args.LogDays, within)
+	if err != nil {
+		return nil, err
 	}
 
 	if database.Instance, err = newInstance(ctx, topology, args, database, within); err != nil {
@@ -134,7 +147,10 @@ func newInstance(
 		CopyTagsToSnapshot:       pulumi.Bool(true),
 		// A change is made when the operation is, and not in some later
 		// maintenance window that nobody waits for.
-		ApplyImmediately:   pulumi.Bool(true),
+		ApplyImmediately: pulumi.Bool(true),
+
+		EnabledCloudwatchLogsExports: pulumi.ToStringArray([]string{logsPostgres}),
+
 		DeletionProtection: pulumi.Bool(topology.Protect),
 		SkipFinalSnapshot:  pulumi.Bool(topology.FinalSnapshot == ""),
 		Tags:               named(name),
@@ -148,7 +164,7 @@ func newInstance(
 		instance.FinalSnapshotIdentifier = pulumi.String(topology.FinalSnapshot)
 	}
 
-	opts = append(opts, pulumi.Protect(topology.Protect))
+	opts = append(opts, pulumi.Protect(topology.Protect), pulumi.DependsOn([]pulumi.Resource{database.Logs}))
 
 	return rds.NewInstance(ctx, topology.Name("db"), instance, opts...) //nolint:wrapcheck // by the caller
 }

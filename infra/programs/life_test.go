@@ -120,6 +120,9 @@ func (l *life) mutations() int {
 	return n
 }
 
+// siloResources is how many resources a silo over two zones has.
+const siloResources = 13
+
 func TestSiloLife(t *testing.T) {
 	t.Parallel()
 
@@ -127,18 +130,24 @@ func TestSiloLife(t *testing.T) {
 	cloud := local.Cloud()
 
 	t.Log("a preview of what is not there yet makes nothing")
-	require.Len(t, l.must(plan.StepPreview).Report, 8)
+	require.Len(t, l.must(plan.StepPreview).Report, siloResources)
 	require.Empty(t, l.resources())
 
 	t.Log("up")
 
 	result := l.must(plan.StepUp)
-	require.Equal(t, 8, result.Resources)
+	require.Equal(t, siloResources, result.Resources)
 
 	made := l.resources()
 	require.Len(t, made[cloudsim.TypeVPC], 1)
 	require.Len(t, made[cloudsim.TypeSubnet], 2)
-	require.Len(t, made[cloudsim.TypeSecurityGroup], 1)
+	require.Len(t, made[cloudsim.TypeSecurityGroup], 2)
+	require.Len(t, made[cloudsim.TypeCluster], 1)
+	require.Len(t, made[cloudsim.TypeListener], 1)
+	require.InEpsilon(t, 30.0, made[cloudsim.TypeLogGroup][0].Inputs["retentionInDays"], 0)
+	require.Len(t, made[cloudsim.TypeLoadBalancer], 1)
+	require.Equal(t, cloudsim.StateAvailable, made[cloudsim.TypeLoadBalancer][0].State)
+	require.Len(t, made[cloudsim.TypeLoadBalancer][0].Inputs["subnets"], 2)
 	require.Len(t, made[cloudsim.TypeKey], 1)
 	require.Len(t, made[cloudsim.TypeSubnetGroup], 1)
 	require.NotEqual(t, made[cloudsim.TypeSubnet][0].Inputs["availabilityZone"], made[cloudsim.TypeSubnet][1].Inputs["availabilityZone"])
@@ -184,11 +193,17 @@ func TestSiloLife(t *testing.T) {
 
 	l.top.Phase = tenant.PhaseSuspended
 	l.must(plan.StepUp)
-	require.Empty(t, l.resources()[cloudsim.TypeSecurityGroup][0].Inputs["ingress"])
+
+	for _, access := range l.resources()[cloudsim.TypeSecurityGroup] {
+		require.Empty(t, access.Inputs["ingress"], access.Tags["Name"])
+	}
 
 	l.top.Phase = tenant.PhaseActive
 	l.must(plan.StepUp)
-	require.Len(t, l.resources()[cloudsim.TypeSecurityGroup][0].Inputs["ingress"], 1)
+
+	for _, access := range l.resources()[cloudsim.TypeSecurityGroup] {
+		require.Len(t, access.Inputs["ingress"], 1, access.Tags["Name"])
+	}
 
 	t.Log("drift is seen and repaired")
 
@@ -234,7 +249,7 @@ func TestSiloLife(t *testing.T) {
 	t.Log("another life under the same id starts clean")
 
 	l.created, l.top.Protect, l.top.FinalSnapshot = false, false, ""
-	require.Equal(t, 8, l.must(plan.StepUp).Resources)
+	require.Equal(t, siloResources, l.must(plan.StepUp).Resources)
 	l.must(plan.StepDestroy, plan.StepRemove)
 	require.Len(t, l.resources(), 2)
 }

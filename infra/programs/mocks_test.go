@@ -29,6 +29,8 @@ func (r *recorder) NewResource(args pulumi.MockResourceArgs) (string, resource.P
 	state["arn"] = resource.NewStringProperty("arn:" + args.Name)
 	state["keyId"] = resource.NewStringProperty("key-of-" + args.Name)
 	state["endpoint"] = resource.NewStringProperty(args.Name + ".example:5432")
+	state["url"] = resource.NewStringProperty("https://sqs.example/" + args.Name)
+	state["dnsName"] = resource.NewStringProperty(args.Name + ".elb.example")
 	state["masterUserSecrets"] = resource.NewPropertyValue([]any{map[string]any{"secretArn": "arn:secret"}})
 
 	return args.Name + "-id", state, nil

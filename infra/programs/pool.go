@@ -13,14 +13,14 @@ import (
 // PoolParameters are the parameters of Pool.
 type PoolParameters struct {
 	// SharedEndpoint is where the pool's database listens: host or host:port.
-	SharedEndpoint string `json:"sharedEndpoint"`
-	// SchemaPrefix begins the names of the tenants' schemas.
-	SchemaPrefix string `json:"schemaPrefix"`
+	SharedEndpoint string `json:"sharedEndpoint" required:"true"`
+	// SchemaPrefix is what the names of the tenants' schemas begin with.
+	SchemaPrefix string `form:"schemaPrefix" json:"schemaPrefix"`
 }
 
 // Outputs that tell the API layer how to route to a tenant, of every program.
 const (
-	// OutputIsolation is pool or silo.
+	// OutputIsolation is pool, bridge or silo.
 	OutputIsolation = "isolation"
 	// OutputServing is false for a tenant that is suspended.
 	OutputServing = "serving"
@@ -33,30 +33,29 @@ const (
 	OutputSharedEndpoint = "sharedEndpoint"
 )
 
-var (
-	endpointForm = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:\d{1,5})?$`)
-	prefixForm   = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,19}$`)
-)
+var endpointForm = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:\d{1,5})?$`)
 
 // Pool is the program for tenants that share everything. It makes no resource,
 // so that a sign-up takes a second and no provider is started: the tenant is a
 // schema of the shared database, and the outputs say which. The application
 // creates the schema on first use and refuses a tenant that is not serving.
 func Pool() engine.Program {
-	return New(func() PoolParameters { return PoolParameters{SchemaPrefix: "tenant_"} }, checkPool, deployPool)
+	return program[PoolParameters]{
+		defaults: func() PoolParameters { return PoolParameters{SchemaPrefix: "tenant_"} }, validate: checkPool, deploy: deployPool,
+		summary: "Everything shared: the tenant is a schema of the shared database. Nothing is made, so a sign-up takes a second.",
+		outputs: routing(
+			Output{OutputSharedSchema, "The tenant's schema in the shared database."},
+			Output{OutputSharedEndpoint, "Where the shared database listens."},
+		),
+	}
 }
 
 func checkPool(p PoolParameters) error {
-	switch {
-	case p.SharedEndpoint == "":
-		return problem("sharedEndpoint", "missing; name the pool's database as host or host:port")
-	case !endpointForm.MatchString(p.SharedEndpoint):
+	if p.SharedEndpoint != "" && !endpointForm.MatchString(p.SharedEndpoint) {
 		return problem("sharedEndpoint", "%q is neither host nor host:port", p.SharedEndpoint)
-	case !prefixForm.MatchString(p.SchemaPrefix):
-		return problem("schemaPrefix", "%q must match %s", p.SchemaPrefix, prefixForm)
-	default:
-		return nil
 	}
+
+	return nil
 }
 
 func deployPool(_ *pulumi.Context, topology engine.Topology, p PoolParameters) (pulumi.Map, error) {

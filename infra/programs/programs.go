@@ -1,7 +1,9 @@
 package programs
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
@@ -11,18 +13,20 @@ import (
 
 // The programs of the shipped catalog, by the names that it uses.
 const (
-	NamePool = "pool"
-	NameSilo = "silo"
+	NamePool   = "pool"
+	NameBridge = "bridge"
+	NameSilo   = "silo"
 )
 
 // All returns the programs of the shipped catalog. The map is the caller's own.
 func All() engine.Programs {
-	return engine.Programs{NamePool: Pool(), NameSilo: Silo()}
+	return engine.Programs{NamePool: Pool(), NameBridge: Bridge(), NameSilo: Silo()}
 }
 
 // New makes a program of a function. P is a struct whose json tags name the
 // parameters; defaults returns what holds for those that neither tier nor tenant
-// sets. validate judges the whole and returns an *engine.ParameterError for each
+// sets. The tags bounds, form and required of its fields are checked first, and
+// Describe tells them. validate judges the whole and returns an *engine.ParameterError for each
 // problem, joined; nil accepts everything that P can hold.
 func New[P any](
 	defaults func() P,
@@ -36,6 +40,17 @@ type program[P any] struct {
 	defaults func() P
 	validate func(P) error
 	deploy   func(*pulumi.Context, engine.Topology, P) (pulumi.Map, error)
+	summary  string
+	outputs  []Output
+}
+
+// routing are the outputs of every program, and those of one.
+func routing(own ...Output) []Output {
+	return append([]Output{
+		{OutputIsolation, "The program: pool, bridge or silo."},
+		{OutputServing, "Whether the tenant is served: false while it is suspended."},
+		{OutputRegion, "Where the tenant is."},
+	}, own...)
 }
 
 // Check implements engine.Program.
@@ -62,11 +77,12 @@ func (p program[P]) decode(parameters tenant.Parameters) (P, error) {
 		return decoded, err
 	}
 
-	if p.validate == nil {
-		return decoded, nil
+	problems := []error{checkTags(decoded)}
+	if p.validate != nil {
+		problems = append(problems, p.validate(decoded))
 	}
 
-	return decoded, p.validate(decoded)
+	return decoded, errors.Join(problems...)
 }
 
 // problem refuses a parameter.
@@ -78,6 +94,17 @@ func problem(name, format string, args ...any) error {
 func between(name string, n, low, high int) error {
 	if n < low || n > high {
 		return problem(name, "%d is not between %d and %d", n, low, high)
+	}
+
+	return nil
+}
+
+// distinct refuses a list with something twice.
+func distinct(name string, list []string) error {
+	for i, item := range list {
+		if slices.Contains(list[:i], item) {
+			return problem(name, "%s is named twice", item)
+		}
 	}
 
 	return nil

@@ -18,7 +18,8 @@ func TestAllIsTheCallersOwn(t *testing.T) {
 	t.Parallel()
 
 	all := programs.All()
-	require.Len(t, all, 2)
+	require.Len(t, all, 3)
+	require.Contains(t, all, "bridge")
 	require.Contains(t, all, "pool")
 	require.Contains(t, all, "silo")
 
@@ -29,7 +30,7 @@ func TestAllIsTheCallersOwn(t *testing.T) {
 func TestBadParametersAreNamed(t *testing.T) {
 	t.Parallel()
 
-	silo, pool := programs.Silo(), programs.Pool()
+	silo, pool, bridge := programs.Silo(), programs.Pool(), programs.Bridge()
 
 	for name, tc := range map[string]struct {
 		program    engine.Program
@@ -60,6 +61,34 @@ func TestBadParametersAreNamed(t *testing.T) {
 		"bad version":            {silo, `"engineVersion": "latest"`, "engineVersion: "},
 		"bad database":           {silo, `"databaseName": "My-DB"`, "databaseName: "},
 		"several at once":        {silo, `"azs": 1, "storageGiB": 1`, "azs: 1 is not between 2 and 6\nparameters.storageGiB: 1 is"},
+		"logs for ever":          {silo, `"logRetentionDays": 0`, "logRetentionDays: 0 is none of 1 3 5"},
+		"bad certificate":        {silo, `"certificateArn": "x"`, `certificateArn: "x" must match`},
+		"bridge of nothing":      {bridge, ``, "clusterArn: missing; it is required"},
+		"bad cluster":            {bridge, shared(`"clusterArn": "shared"`), `clusterArn: "shared" must match`},
+		"bad listener":           {bridge, shared(`"listenerArn": "arn:aws:ecs:eu-west-1:123456789012:cluster/x"`), "listenerArn: "},
+		"bad VPC":                {bridge, shared(`"vpcId": "x"`), "vpcId: "},
+		"one subnet":             {bridge, shared(`"subnetIds": ["subnet-00000001"]`), "subnetIds: 1 is not between 2 and 16"},
+		"no subnets":             {bridge, shared(`"subnetIds": []`), "subnetIds: missing"},
+		"bad subnet":             {bridge, shared(`"subnetIds": ["subnet-00000001", "x"]`), `subnetIds: "x" must match`},
+		"subnet twice":           {bridge, shared(`"subnetIds": ["subnet-00000001", "subnet-00000001"]`), "subnetIds: subnet-00000001 is named twice"},
+		"bad security group":     {bridge, shared(`"securityGroupIds": ["x"]`), "securityGroupIds: "},
+		"bad execution role":     {bridge, shared(`"executionRoleArn": "x"`), "executionRoleArn: "},
+		"bad domain":             {bridge, shared(`"domain": "https://x"`), "domain: "},
+		"long domain":            {bridge, shared(`"domain": "` + strings.Repeat("a.", 31) + `com"`), "domain: 65 characters are more than 64"},
+		"bad image":              {bridge, shared(`"image": "a b"`), "image: "},
+		"no port":                {bridge, shared(`"containerPort": 0`), "containerPort: 0 is not between 1 and 65535"},
+		"bad path":               {bridge, shared(`"healthCheckPath": "x"`), "healthCheckPath: "},
+		"no such CPU":            {bridge, shared(`"cpu": 300`), "cpu: 300 is none of [256 512"},
+		"too much memory":        {bridge, shared(`"memory": 4096`), "memory: 4096 does not go with cpu 256: Fargate has 512 or 1024 to 2048 in steps of 1024"},
+		"memory between steps":   {bridge, shared(`"cpu": 8192, "memory": 17408`), "memory: 17408 does not go with cpu 8192: Fargate has 16384 to 61440 in steps of 4096"},
+		"too little memory":      {bridge, shared(`"cpu": 1024, "memory": 1024`), "memory: 1024 does not go with cpu 1024"},
+		"no tasks":               {bridge, shared(`"desiredCount": 0`), "desiredCount: 0"},
+		"bad hash key":           {bridge, shared(`"hashKey": ""`), "hashKey: "},
+		"one key for both":       {bridge, shared(`"rangeKey": "pk"`), `rangeKey: "pk" is the hash key`},
+		"hidden too long":        {bridge, shared(`"visibilitySeconds": 43201`), "visibilitySeconds: 43201"},
+		"kept too long":          {bridge, shared(`"messageRetentionDays": 15`), "messageRetentionDays: 15"},
+		"never a dead letter":    {bridge, shared(`"maxReceiveCount": 0`), "maxReceiveCount: 0"},
+		"term of one's own":      {bridge, shared(`"logRetentionDays": 31`), "logRetentionDays: 31 is none of"},
 		"password refused":       {silo, `"password": "x"`, "password: unknown parameter"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -79,6 +108,39 @@ func TestBadParametersAreNamed(t *testing.T) {
 			require.ErrorContains(t, deployed, tc.want, "a deployment refuses what the check refuses")
 		})
 	}
+}
+
+// shared are parameters of Bridge with a change.
+func shared(change string) string {
+	parameters := map[string]json.RawMessage{}
+
+	for _, text := range []string{bridgeParameters, change} {
+		if err := json.Unmarshal([]byte("{"+text+"}"), &parameters); err != nil {
+			panic(err)
+		}
+	}
+
+	raw, _ := json.Marshal(parameters)
+
+	return strings.Trim(string(raw), "{}")
+}
+
+const bridgeParameters = `
+	"clusterArn": "arn:aws:ecs:eu-west-1:123456789012:cluster/shared",
+	"listenerArn": "arn:aws:elasticloadbalancing:eu-west-1:123456789012:listener/app/shared/50dc6c495c0c9188/f2f7dc8efc522ab2",
+	"vpcId": "vpc-00000001", "subnetIds": ["subnet-00000001", "subnet-00000002"], "securityGroupIds": ["sg-00000001"],
+	"executionRoleArn": "arn:aws:iam::123456789012:role/execution", "domain": "tenants.example.com", "image": "registry.example.com/app:1"`
+
+// bridged is a topology of Bridge.
+func bridged(changes ...func(*engine.Topology)) engine.Topology {
+	parameters := tenant.Parameters{}
+	if err := json.Unmarshal([]byte("{"+bridgeParameters+"}"), &parameters); err != nil {
+		panic(err)
+	}
+
+	return topology(append([]func(*engine.Topology){func(top *engine.Topology) {
+		top.Tier, top.Parameters = "business", parameters
+	}}, changes...)...)
 }
 
 func TestNewWithoutValidation(t *testing.T) {

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
+	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/ecs"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/lessor-dev/lessor/pkg/engine"
@@ -14,24 +14,34 @@ import (
 
 // SiloParameters are the parameters of Silo.
 type SiloParameters struct {
-	// CIDR is the range of the VPC, /16 to /24.
+	// CIDR is the range of the VPC: private, /16 to /24.
 	CIDR string `json:"cidr"`
-	// AZs is the number of availability zones, 2 to 6.
-	AZs int `json:"azs"`
-	// Zones names them, for accounts that do not have the first ones.
+	// AZs is the number of availability zones.
+	AZs int `bounds:"2..6" json:"azs"`
+	// Zones is their names, 2 to 6, where the first ones of the region will not do.
 	Zones []string `json:"zones"`
 
-	InstanceClass string `json:"instanceClass"`
-	// EngineVersion is that of PostgreSQL, best the major one alone.
-	EngineVersion string `json:"engineVersion"`
-	StorageGiB    int    `json:"storageGiB"`
-	// MaxStorageGiB lets the storage grow by itself; 0 does not.
-	MaxStorageGiB int    `json:"maxStorageGiB"`
-	MultiAZ       bool   `json:"multiAz"`
-	BackupDays    int    `json:"backupDays"`
-	DatabaseName  string `json:"databaseName"`
+	// InstanceClass is the size of the database's machine.
+	InstanceClass string `form:"instanceClass" json:"instanceClass"`
+	// EngineVersion is the version of PostgreSQL, best the major one alone.
+	EngineVersion string `form:"engineVersion" json:"engineVersion"`
+	// StorageGiB is the storage of the database; it never shrinks.
+	StorageGiB int `bounds:"20..65536" json:"storageGiB"`
+	// MaxStorageGiB is what storage grows to by itself, above storageGiB and at most 65536; 0 keeps it.
+	MaxStorageGiB int `json:"maxStorageGiB"`
+	// MultiAZ is whether the database has a standby in another zone.
+	MultiAZ bool `json:"multiAz"`
+	// BackupDays is how long daily backups are kept.
+	BackupDays int `bounds:"1..35" json:"backupDays"`
+	// DatabaseName is the database in the instance. Changing it makes an empty one.
+	DatabaseName string `form:"databaseName" json:"databaseName"`
+
 	// KeyDeletionDays is how long a deleted key can be brought back.
-	KeyDeletionDays int `json:"keyDeletionDays"`
+	KeyDeletionDays int `bounds:"7..30" json:"keyDeletionDays"`
+	// LogRetentionDays is how long the database's logs are kept, one of CloudWatch's terms.
+	LogRetentionDays int `json:"logRetentionDays"`
+	// CertificateARN is that of the load balancer's listener for HTTPS; without it there is one for HTTP.
+	CertificateARN string `form:"certificateArn" json:"certificateArn"`
 }
 
 // Outputs of Silo.
@@ -43,68 +53,61 @@ const (
 	OutputDatabaseName      = "databaseName"
 	OutputDatabaseSecretARN = "databaseSecretArn"
 	OutputKMSKeyARN         = "kmsKeyArn"
+	OutputLoadBalancerDNS   = "loadBalancerDns"
+	OutputListenerARN       = "listenerArn"
 )
 
 // Bounds of the parameters.
 const (
-	minZones, maxZones             = 2, 6
-	minStorageGiB, maxStorageGiB   = 20, 65536
-	minBackupDays, maxBackupDays   = 1, 35
-	minKeyDeletion, maxKeyDeletion = 7, 30
+	minZones, maxZones = 2, 6
+	maxStorageGiB      = 65536
 
 	defaultStorageGiB  = 20
 	defaultBackupDays  = 7
 	defaultKeyDeletion = 30
 )
 
-var (
-	classForm    = regexp.MustCompile(`^db\.[a-z0-9]+(-[a-z0-9]+)*\.[a-z0-9]+$`)
-	versionForm  = regexp.MustCompile(`^\d{1,2}(\.\d{1,2})?$`)
-	databaseForm = regexp.MustCompile(`^[a-z][a-z0-9_]{0,62}$`)
-	zoneForm     = regexp.MustCompile(`^[a-z]{2}(-[a-z]+)+-\d[a-z]$`)
-)
+var zoneForm = regexp.MustCompile(`^[a-z]{2}(-[a-z]+)+-\d[a-z]$`)
 
 // Silo is the program for tenants that share nothing: an own network over at
-// least two zones, an own key, and a PostgreSQL database encrypted with it. While
-// the tenant is suspended the database stays and no rule lets anything connect.
+// least two zones, an own key, a PostgreSQL database encrypted with it, and an ECS
+// cluster behind a load balancer for the services that run there. While the tenant
+// is suspended the database stays and no rule lets anything connect.
 func Silo() engine.Program {
-	return New(siloDefaults, checkSilo, deploySilo)
+	return program[SiloParameters]{
+		defaults: siloDefaults, validate: checkSilo, deploy: deploySilo,
+		summary: "Nothing shared: an own network over at least two zones, an own key, a PostgreSQL database encrypted with it " +
+			"whose password only Secrets Manager has, an ECS cluster and an internal load balancer.",
+		outputs: routing(
+			Output{OutputVPCID, "The tenant's VPC."},
+			Output{OutputSubnetIDs, "Its private subnets, one for each zone."},
+			Output{OutputSecurityGroupID, "What lets connect to the database."},
+			Output{OutputDatabaseEndpoint, "Where the database listens, with its port."},
+			Output{OutputDatabaseName, "The database in the instance."},
+			Output{OutputDatabaseSecretARN, "The secret with the master password."},
+			Output{OutputKMSKeyARN, "The tenant's key."},
+			Output{OutputClusterARN, "The tenant's ECS cluster."},
+			Output{OutputLoadBalancerDNS, "The name of the tenant's load balancer, inside of the VPC."},
+			Output{OutputListenerARN, "The listener that services add their rules to."},
+		),
+	}
 }
 
 func siloDefaults() SiloParameters {
 	return SiloParameters{
 		CIDR: "10.0.0.0/16", AZs: minZones, InstanceClass: "db.t4g.micro", EngineVersion: "17", StorageGiB: defaultStorageGiB,
 		BackupDays: defaultBackupDays, DatabaseName: "app", KeyDeletionDays: defaultKeyDeletion,
+		LogRetentionDays: defaultLogDays,
 	}
 }
 
 func checkSilo(p SiloParameters) error {
 	_, rangeErr := parseRange("cidr", p.CIDR)
-	problems := []error{
-		rangeErr,
-		between("azs", p.AZs, minZones, maxZones),
-		checkZones(p),
-		between("storageGiB", p.StorageGiB, minStorageGiB, maxStorageGiB),
-		between("backupDays", p.BackupDays, minBackupDays, maxBackupDays),
-		between("keyDeletionDays", p.KeyDeletionDays, minKeyDeletion, maxKeyDeletion),
-	}
+	problems := []error{rangeErr, checkZones(p), checkLogTerm("logRetentionDays", p.LogRetentionDays)}
 
 	if p.MaxStorageGiB != 0 && (p.MaxStorageGiB <= p.StorageGiB || p.MaxStorageGiB > maxStorageGiB) {
 		problems = append(problems, problem("maxStorageGiB", "%d must be 0 or above storageGiB (%d) and at most %d",
 			p.MaxStorageGiB, p.StorageGiB, maxStorageGiB))
-	}
-
-	for _, form := range []struct {
-		name, value string
-		want        *regexp.Regexp
-	}{
-		{"instanceClass", p.InstanceClass, classForm},
-		{"engineVersion", p.EngineVersion, versionForm},
-		{"databaseName", p.DatabaseName, databaseForm},
-	} {
-		if !form.want.MatchString(form.value) {
-			problems = append(problems, problem(form.name, "%q must match %s", form.value, form.want))
-		}
 	}
 
 	return errors.Join(problems...)
@@ -119,17 +122,13 @@ func checkZones(p SiloParameters) error {
 		return problem("zones", "%d zones are not between %d and %d", len(p.Zones), minZones, maxZones)
 	}
 
-	for i, zone := range p.Zones {
+	for _, zone := range p.Zones {
 		if !zoneForm.MatchString(zone) {
 			return problem("zones", "%q is no availability zone such as eu-west-1a", zone)
 		}
-
-		if slices.Contains(p.Zones[:i], zone) {
-			return problem("zones", "%s is named twice", zone)
-		}
 	}
 
-	return nil
+	return distinct("zones", p.Zones)
 }
 
 func deploySilo(ctx *pulumi.Context, topology engine.Topology, p SiloParameters) (pulumi.Map, error) {
@@ -169,9 +168,20 @@ func deploySilo(ctx *pulumi.Context, topology engine.Topology, p SiloParameters)
 	database, err := NewDatabase(ctx, topology, DatabaseArgs{
 		Network: network, Key: key, Clients: cidr, InstanceClass: p.InstanceClass, EngineVersion: p.EngineVersion,
 		StorageGiB: p.StorageGiB, MaxStorageGiB: p.MaxStorageGiB, MultiAZ: p.MultiAZ, BackupDays: p.BackupDays, Name: p.DatabaseName,
+		LogDays: p.LogRetentionDays,
 	}, made)
 	if err != nil {
 		return nil, fmt.Errorf("declaring the database: %w", err)
+	}
+
+	cluster, err := newCluster(ctx, topology, made)
+	if err != nil {
+		return nil, fmt.Errorf("declaring the cluster: %w", err)
+	}
+
+	balancer, err := NewBalancer(ctx, topology, BalancerArgs{Network: network, Clients: cidr, CertificateARN: p.CertificateARN}, made)
+	if err != nil {
+		return nil, fmt.Errorf("declaring the load balancer: %w", err)
 	}
 
 	return pulumi.Map{
@@ -185,5 +195,16 @@ func deploySilo(ctx *pulumi.Context, topology engine.Topology, p SiloParameters)
 		OutputDatabaseName:      pulumi.String(p.DatabaseName),
 		OutputDatabaseSecretARN: database.SecretARN(),
 		OutputKMSKeyARN:         key.Key.Arn,
+		OutputClusterARN:        cluster.Arn,
+		OutputLoadBalancerDNS:   balancer.LoadBalancer.DnsName,
+		OutputListenerARN:       balancer.Listener.Arn,
 	}, nil
+}
+
+func newCluster(ctx *pulumi.Context, topology engine.Topology, opts ...pulumi.ResourceOption) (*ecs.Cluster, error) {
+	name := topology.PhysicalName("cluster", maxECSName)
+
+	return ecs.NewCluster(ctx, topology.Name("cluster"), &ecs.ClusterArgs{ //nolint:wrapcheck // by the caller
+		Name: pulumi.String(name), Tags: named(name),
+	}, opts...)
 }

@@ -26,6 +26,7 @@ func TestSilo(t *testing.T) {
 		"vpcId": "t1-vpc-id", "subnetIds": []any{"t1-private-1-id", "t1-private-2-id"},
 		"securityGroupId": "t1-db-access-id", "databaseEndpoint": "t1-db.example:5432", "databaseName": "app",
 		"databaseSecretArn": "arn:secret", "kmsKeyArn": "arn:t1-key",
+		"clusterArn": "arn:t1-cluster", "loadBalancerDns": "t1-alb.elb.example", "listenerArn": "arn:t1-listener",
 	}, out.outputs)
 
 	names := map[string]string{}
@@ -38,7 +39,9 @@ func TestSilo(t *testing.T) {
 		"t1-database": "lessor:programs:Database", "t1-vpc": "aws:ec2/vpc:Vpc", "t1-private-1": "aws:ec2/subnet:Subnet",
 		"t1-private-2": "aws:ec2/subnet:Subnet", "t1-key": "aws:kms/key:Key", "t1-key-alias": "aws:kms/alias:Alias",
 		"t1-db-access": "aws:ec2/securityGroup:SecurityGroup", "t1-db-subnets": "aws:rds/subnetGroup:SubnetGroup",
-		"t1-db": "aws:rds/instance:Instance",
+		"t1-db": "aws:rds/instance:Instance", "t1-db-logs": "aws:cloudwatch/logGroup:LogGroup",
+		"t1-cluster": "aws:ecs/cluster:Cluster", "t1-balancer": "lessor:programs:Balancer", "t1-alb": "aws:lb/loadBalancer:LoadBalancer",
+		"t1-alb-access": "aws:ec2/securityGroup:SecurityGroup", "t1-listener": "aws:lb/listener:Listener",
 	}, names)
 }
 
@@ -79,6 +82,40 @@ func TestSiloDatabase(t *testing.T) {
 
 	require.NotContains(t, db, "password")
 	require.NotContains(t, db, "finalSnapshotIdentifier")
+
+	require.Equal(t, []any{"postgresql"}, db["enabledCloudwatchLogsExports"])
+
+	logs := out.inputs("t1-db-logs")
+	require.Equal(t, "/aws/rds/instance/acme-t1-db/postgresql", logs["name"])
+	require.InEpsilon(t, 30.0, logs["retentionInDays"], 0)
+	require.Contains(t, strings.Join(out.resources["t1-db"].RegisterRPC.GetDependencies(), "\n"), "::t1-db-logs", "or RDS makes the log group")
+}
+
+func TestSiloBalancer(t *testing.T) {
+	t.Parallel()
+
+	out := must(t, programs.Silo(), topology(with("azs", "3")))
+	balancer := out.inputs("t1-alb")
+
+	for property, want := range map[string]any{
+		"name": "acme-t1-alb", "internal": true, "loadBalancerType": "application", "dropInvalidHeaderFields": true,
+		"subnets": []any{"t1-private-1-id", "t1-private-2-id", "t1-private-3-id"}, "securityGroups": []any{"t1-alb-access-id"},
+	} {
+		require.Equal(t, want, balancer[property], property)
+	}
+
+	listener := out.inputs("t1-listener")
+	require.Equal(t, "HTTP", listener["protocol"])
+	require.InEpsilon(t, 80.0, listener["port"], 0)
+	require.NotContains(t, listener, "certificateArn")
+
+	const certificate = "arn:aws:acm:eu-west-1:123456789012:certificate/12345678-1234-1234-1234-123456789012"
+
+	encrypted := must(t, programs.Silo(), topology(with("certificateArn", `"`+certificate+`"`))).inputs("t1-listener")
+	require.Equal(t, "HTTPS", encrypted["protocol"])
+	require.InEpsilon(t, 443.0, encrypted["port"], 0)
+	require.Equal(t, certificate, encrypted["certificateArn"])
+	require.Contains(t, encrypted["sslPolicy"], "TLS13")
 }
 
 func TestSiloIsProtectedOnceItStands(t *testing.T) {
@@ -126,7 +163,7 @@ func TestEveryResourceOfSiloIsFoundByItsName(t *testing.T) {
 
 	out := must(t, programs.Silo(), topology())
 	// Of a type that the inventory does not know it would be unsure.
-	strangers := []inventory.Resource{{ARN: "arn:aws:ec2:::x/x"}, {ARN: "arn:aws:rds:::x:x"}, {ARN: "arn:aws:kms:::x/x"}}
+	strangers := []inventory.Resource{{ARN: "arn:aws:ec2:::x/x"}, {ARN: "arn:aws:rds:::x:x"}, {ARN: "arn:aws:kms:::x/x"}, {ARN: "arn:aws:ecs:::x/x"}, {ARN: "arn:aws:elasticloadbalancing:::x/x"}, {ARN: "arn:aws:logs:::x:x"}}
 
 	for name, r := range out.resources {
 		if !strings.HasPrefix(r.TypeToken, "aws:") {
@@ -152,6 +189,8 @@ func TestSuspendedSiloLetsNothingConnect(t *testing.T) {
 		require.Empty(t, out.inputs("t1-db-access")["egress"])
 
 		ingress, _ := out.inputs("t1-db-access")["ingress"].([]any)
+		requests, _ := out.inputs("t1-alb-access")["ingress"].([]any)
+		require.Len(t, requests, len(ingress))
 
 		return ingress
 	}
@@ -231,7 +270,11 @@ func TestPhysicalNames(t *testing.T) {
 		require.Regexp(t, identifier, db)
 		require.LessOrEqual(t, len(db), 63)
 
+		balancer, _ := out.inputs(prefix + "alb")["name"].(string)
+		require.LessOrEqual(t, len(balancer), 32)
+
 		return []any{
+			balancer, out.inputs(prefix + "cluster")["name"], out.inputs(prefix + "alb-access")["name"],
 			db, out.inputs(prefix + "db-access")["name"], out.inputs(prefix + "db-subnets")["name"],
 			out.inputs(prefix + "key-alias")["name"],
 		}
