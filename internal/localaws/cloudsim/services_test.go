@@ -423,6 +423,30 @@ func TestPrioritiesAreChosen(t *testing.T) {
 	require.NoError(t, err)
 	require.InEpsilon(t, 71.0, same.Outputs["priority"], 0, "a change keeps it")
 	refused(t, a.change(next, props{"priority": 70}), "PriorityInUse", "")
+	require.NoError(t, a.change(next, props{"priority": 72}))
+	require.NoError(t, a.change(next, props{"priority": 72}), "its own is not in its way")
+}
+
+func TestLoadBalancerStandsInOneVPC(t *testing.T) {
+	t.Parallel()
+
+	a := newAccount(t, instant())
+	n := a.app()
+	same := a.must(cloudsim.TypeSubnet, props{"vpcId": n.vpc.ID, "cidrBlock": "10.0.32.0/20", "availabilityZone": "us-east-1a"})
+	vpc := a.must(cloudsim.TypeVPC, props{"cidrBlock": "10.9.0.0/16"})
+	far := a.must(cloudsim.TypeSubnet, props{"vpcId": vpc.ID, "cidrBlock": "10.9.0.0/20", "availabilityZone": "us-east-1b"})
+	access := a.must(cloudsim.TypeSecurityGroup, props{"vpcId": vpc.ID, "name": "elsewhere"})
+
+	for _, change := range []props{
+		{"name": "b", "subnets": []any{n.a.ID, n.b.ID, same.ID}},
+		{"name": "b", "subnets": []any{n.a.ID, far.ID}},
+	} {
+		_, err := a.create(cloudsim.TypeLoadBalancer, n.balancerOf(change))
+		refused(t, err, "ValidationError", "two different Availability Zones")
+	}
+
+	_, err := a.create(cloudsim.TypeLoadBalancer, n.balancerOf(props{"name": "b", "securityGroups": []any{access.ID}}))
+	refused(t, err, "InvalidSecurityGroup", "")
 }
 
 func TestTargetGroupHasOneLoadBalancer(t *testing.T) {
