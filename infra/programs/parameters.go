@@ -25,7 +25,9 @@ var forms = map[string]*regexp.Regexp{ //nolint:gochecknoglobals // a constant
 	"schemaPrefix": regexp.MustCompile(`^[a-z_][a-z0-9_]{0,19}$`),
 	// https://docs.aws.amazon.com/AmazonRDS/latest/UserGuide/Concepts.DBInstanceClass.Types.html
 	"instanceClass": regexp.MustCompile(`^db\.[a-z0-9]+(-[a-z0-9]+)*\.[a-z0-9]+$`),
-	"engineVersion": regexp.MustCompile(`^\d{1,2}(\.\d{1,2})?$`),
+	// The major versions that RDS offers.
+	// https://docs.aws.amazon.com/AmazonRDS/latest/PostgreSQLReleaseNotes/postgresql-release-calendar.html
+	"engineVersion": regexp.MustCompile(`^1[3-8](\.\d{1,2})?$`),
 	"databaseName":  regexp.MustCompile(`^[a-z][a-z0-9_]{0,62}$`),
 	// https://docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html
 	"clusterArn":     regexp.MustCompile(arnPartition + `ecs` + arnPlace + `cluster/[A-Za-z0-9_-]{1,255}$`),

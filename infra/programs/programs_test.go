@@ -59,6 +59,8 @@ func TestBadParametersAreNamed(t *testing.T) {
 		"hasty key":              {silo, `"keyDeletionDays": 1`, "keyDeletionDays: 1"},
 		"bad class":              {silo, `"instanceClass": "m7g.large"`, "instanceClass: "},
 		"bad version":            {silo, `"engineVersion": "latest"`, "engineVersion: "},
+		"version to come":        {silo, `"engineVersion": "19"`, `engineVersion: "19" must match`},
+		"version of the past":    {silo, `"engineVersion": "12.9"`, "engineVersion: "},
 		"bad database":           {silo, `"databaseName": "My-DB"`, "databaseName: "},
 		"several at once":        {silo, `"azs": 1, "storageGiB": 1`, "azs: 1 is not between 2 and 6\nparameters.storageGiB: 1 is"},
 		"logs for ever":          {silo, `"logRetentionDays": 0`, "logRetentionDays: 0 is none of 1 3 5"},

@@ -20,6 +20,8 @@ const (
 	engine          = "postgres"
 	portPostgres    = 5432
 	snapshotMaxName = 255
+	oldestMajor     = 13
+	newestMajor     = 18
 )
 
 // identifiers of databases and snapshots: letters, digits and single hyphens.
@@ -152,6 +154,10 @@ func checkInstance(c *Cloud, r, old *Resource) *Error {
 		return err
 	}
 
+	if err := checkVersion(r, old); err != nil {
+		return err
+	}
+
 	if days, ok := r.number("backupRetentionPeriod"); ok && (days < minBackupDays || days > maxBackupDays) {
 		return badRequest(codeInvalidValue, "Invalid backup retention period: %d. Must be between %d and %d days.",
 			days, minBackupDays, maxBackupDays)
@@ -165,6 +171,34 @@ func checkInstance(c *Cloud, r, old *Resource) *Error {
 	}
 
 	return checkPlacement(c, r)
+}
+
+// checkVersion: the major version is one of those on offer, and never goes back.
+// https://docs.aws.amazon.com/AmazonRDS/latest/PostgreSQLReleaseNotes/postgresql-release-calendar.html
+// https://docs.aws.amazon.com/AmazonRDS/latest/UserGuide/USER_UpgradeDBInstance.PostgreSQL.html
+func checkVersion(r, old *Resource) *Error {
+	version := r.Text("engineVersion")
+	if version == "" || r.Text("engine") != engine {
+		return nil
+	}
+
+	number := majorOf(version)
+	if number < oldestMajor || number > newestMajor {
+		return badRequest(codeInvalidCombo, "Cannot find version %s for %s", version, engine)
+	}
+
+	if old != nil && number < majorOf(old.Text("engineVersion")) {
+		return badRequest(codeInvalidCombo, "Cannot upgrade %s from %s to %s", engine, old.Text("engineVersion"), version)
+	}
+
+	return nil
+}
+
+func majorOf(version string) int {
+	text, _, _ := strings.Cut(version, ".")
+	number, _ := strconv.Atoi(text) // 0 is on offer nowhere
+
+	return number
 }
 
 // checkStorage: sizes are within bounds and never shrink.

@@ -128,6 +128,18 @@ func TestCreationIsRefusedAsByAWS(t *testing.T) {
 			cloudsim.TypeInstance, func(n network) props { return n.instance(props{"allocatedStorage": 19}) },
 			"InvalidParameterCombination", "Invalid storage size for engine name postgres and storage type gp3: 19",
 		},
+		"instance of a version that is not offered": {
+			cloudsim.TypeInstance, func(n network) props { return n.instance(props{"engineVersion": "19"}) },
+			"InvalidParameterCombination", "Cannot find version 19 for postgres",
+		},
+		"instance of a version that is no longer offered": {
+			cloudsim.TypeInstance, func(n network) props { return n.instance(props{"engineVersion": "12.9"}) },
+			"InvalidParameterCombination", "Cannot find version 12.9 for postgres",
+		},
+		"instance of a version that is none": {
+			cloudsim.TypeInstance, func(n network) props { return n.instance(props{"engineVersion": "latest"}) },
+			"InvalidParameterCombination", "Cannot find version latest for postgres",
+		},
 		"instance with two passwords": {
 			cloudsim.TypeInstance, func(n network) props { return n.instance(props{"password": "x"}) },
 			"InvalidParameterCombination", "ManageMasterUserPassword is enabled",
@@ -296,6 +308,9 @@ func TestChangeIsRefusedAsByAWS(t *testing.T) {
 	refused(t, a.change(n.vpc, props{"cidrBlock": "10.1.0.0/16"}), "OperationNotPermitted", "CIDR of a VPC")
 	refused(t, a.change(n.a, props{"cidrBlock": "10.0.48.0/20"}), "OperationNotPermitted", "CIDR of a subnet")
 	refused(t, a.change(db, props{"allocatedStorage": 50}), "InvalidParameterCombination", "can't reduce the storage size")
+	require.NoError(t, a.change(db, props{"engineVersion": "17.2"}))
+	refused(t, a.change(db, props{"engineVersion": "16"}), "InvalidParameterCombination", "Cannot upgrade postgres from 17.2 to 16")
+	require.NoError(t, a.change(db, props{"engineVersion": "18"}))
 	require.NoError(t, a.change(db, props{"allocatedStorage": 200}))
 }
 
