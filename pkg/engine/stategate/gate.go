@@ -223,10 +223,11 @@ func (g *Gate) Complaints() []string { return g.local.takeComplaints() }
 // stack. clean reports that every write of the state was answered, so that a
 // successor need not fear a late one.
 func (g *Gate) Close(ctx context.Context) (clean bool, err error) {
-	close(g.done)
-
+	// The connections go first, so that nobody hears an answer of what waits.
 	err = g.server.Close()
 	<-g.served
+
+	close(g.done)
 
 	g.mu.Lock()
 	defer g.mu.Unlock()
