@@ -87,7 +87,14 @@ func commentsOf(t *testing.T, program string) map[string]string {
 	file, err := parser.ParseFile(token.NewFileSet(), program+".go", nil, parser.ParseComments)
 	require.NoError(t, err)
 
-	docs := map[string]string{}
+	docs, bounds := map[string]string{}, map[string]string{}
+
+	d, ok := programs.Describe(programs.All()[program])
+	require.True(t, ok)
+
+	for _, p := range d.Parameters {
+		bounds[p.Name] = p.Bounds
+	}
 
 	ast.Inspect(file, func(node ast.Node) bool {
 		field, ok := node.(*ast.Field)
@@ -101,6 +108,13 @@ func commentsOf(t *testing.T, program string) map[string]string {
 
 		tag, err := strconv.Unquote(field.Tag.Value)
 		require.NoError(t, err)
+
+		// A tag that says nothing would check nothing.
+		for key, text := range map[string]string{"bounds": " to ", "form": "`^"} {
+			if given, ok := reflect.StructTag(tag).Lookup(key); ok {
+				require.Contains(t, bounds[reflect.StructTag(tag).Get("json")], text, given)
+			}
+		}
 
 		docs[reflect.StructTag(tag).Get("json")] = strings.ToUpper(text[:1]) + text[1:]
 

@@ -11,6 +11,7 @@ const (
 	elbDigits        = 16
 	maxPort          = 65535
 	maxPriority      = 50000
+	maxRules         = 100
 	maxHostLength    = 128
 	codeValidation   = "ValidationError"
 	balancerProperty = "loadBalancerArn"
@@ -279,12 +280,19 @@ func checkListener(c *Cloud, r, _ *Resource) *Error {
 	return c.checkTargets(r, balancer)
 }
 
-// checkRule: a priority is given once in a listener, and a rule has conditions.
+// checkRule: a priority is given once in a listener, a rule has conditions, and a
+// load balancer has so many rules.
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_CreateRule.html
-func checkRule(c *Cloud, r, _ *Resource) *Error {
+// https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-limits.html
+func checkRule(c *Cloud, r, old *Resource) *Error {
 	listener := c.find(TypeListener, r.Region, r.Text("listenerArn"))
 	if listener == nil {
 		return badRequest("ListenerNotFound", "One or more listeners not found").modeled()
+	}
+
+	if old == nil && c.rulesBehind(listener.Text(balancerProperty), r.Region) >= maxRules {
+		return badRequest("TooManyRules", "The maximum number of rules on load balancer '%s' has been reached",
+			listener.Text(balancerProperty)).modeled()
 	}
 
 	if priority, given := r.number("priority"); given {
@@ -299,6 +307,15 @@ func checkRule(c *Cloud, r, _ *Resource) *Error {
 		}
 	}
 
+	if err := checkConditions(r); err != nil {
+		return err
+	}
+
+	return c.checkTargets(r, listener.Text(balancerProperty))
+}
+
+// checkConditions: https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_RuleCondition.html
+func checkConditions(r *Resource) *Error {
 	conditions := r.parts("conditions")
 	if len(conditions) == 0 {
 		return badRequest(codeValidation, "A condition must be specified")
@@ -315,7 +332,20 @@ func checkRule(c *Cloud, r, _ *Resource) *Error {
 		}
 	}
 
-	return c.checkTargets(r, listener.Text(balancerProperty))
+	return nil
+}
+
+// rulesBehind counts the rules of all listeners of a load balancer.
+func (c *Cloud) rulesBehind(balancer, region string) int {
+	n := 0
+
+	for _, listener := range c.of(TypeListener, region) {
+		if listener.Text(balancerProperty) == balancer {
+			n += len(c.rulesOf(listener))
+		}
+	}
+
+	return n
 }
 
 func (c *Cloud) rulesOf(listener *Resource) []*Resource {

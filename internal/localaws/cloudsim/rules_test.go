@@ -309,6 +309,7 @@ func TestChangeIsRefusedAsByAWS(t *testing.T) {
 	refused(t, a.change(n.a, props{"cidrBlock": "10.0.48.0/20"}), "OperationNotPermitted", "CIDR of a subnet")
 	refused(t, a.change(db, props{"allocatedStorage": 50}), "InvalidParameterCombination", "can't reduce the storage size")
 	require.NoError(t, a.change(db, props{"engineVersion": "17.2"}))
+	require.NoError(t, a.change(db, props{"engineVersion": "17.2", "backupRetentionPeriod": 3}))
 	refused(t, a.change(db, props{"engineVersion": "16"}), "InvalidParameterCombination", "Cannot upgrade postgres from 17.2 to 16")
 	require.NoError(t, a.change(db, props{"engineVersion": "18"}))
 	require.NoError(t, a.change(db, props{"allocatedStorage": 200}))

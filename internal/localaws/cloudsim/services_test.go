@@ -427,6 +427,31 @@ func TestPrioritiesAreChosen(t *testing.T) {
 	require.NoError(t, a.change(next, props{"priority": 72}), "its own is not in its way")
 }
 
+func TestLoadBalancerHasAHundredRules(t *testing.T) {
+	t.Parallel()
+
+	a := newAccount(t, instant())
+	n := a.app()
+	second := a.must(cloudsim.TypeListener, n.listenerOf(props{"port": 8443}))
+
+	for range 98 {
+		a.must(cloudsim.TypeListenerRule, n.ruleOf(nil))
+	}
+
+	last := a.must(cloudsim.TypeListenerRule, n.ruleOf(props{"listenerArn": second.ID}))
+
+	for _, listener := range []cloudsim.Resource{n.listener, second} {
+		_, err := a.create(cloudsim.TypeListenerRule, n.ruleOf(props{"listenerArn": listener.ID}))
+		refused(t, err, "TooManyRules", n.balancer.ID)
+	}
+
+	require.NoError(t, a.change(last, props{"priority": 9}), "a change adds none")
+
+	other := a.must(cloudsim.TypeLoadBalancer, n.balancerOf(props{"name": "other"}))
+	elsewhere := a.must(cloudsim.TypeListener, n.listenerOf(props{"loadBalancerArn": other.ID}))
+	a.must(cloudsim.TypeListenerRule, n.ruleOf(props{"listenerArn": elsewhere.ID, "actions": []any{props{"type": "fixed-response"}}}))
+}
+
 func TestLoadBalancerStandsInOneVPC(t *testing.T) {
 	t.Parallel()
 
