@@ -65,6 +65,7 @@ func Child(ctx context.Context, programs Programs, stdin io.Reader, stdout io.Wr
 		cancel:   cancel,
 		settings: o.Settings,
 		end:      end,
+		hurry:    make(chan time.Duration, 1),
 	}
 
 	go listener.guard.watch(lifetime)
@@ -186,6 +187,9 @@ type listener struct {
 	cancel   context.CancelCauseFunc
 	settings settings
 	end      func()
+	hurry    chan time.Duration
+	// interrupted is set with the first interrupt.
+	interrupted bool
 }
 
 func (l *listener) listen(ctx context.Context) {
@@ -203,17 +207,32 @@ func (l *listener) listen(ctx context.Context) {
 
 			return
 		case next.Interrupt != nil:
-			l.cancel(interrupted{grace: next.Interrupt.Grace})
+			l.interrupt(next.Interrupt.Grace)
 		case next.LeaseUntil != 0:
 			l.guard.extend(next.LeaseUntil)
 		}
 	}
 }
 
+// interrupt ends the operation within a grace. A later one can only shorten it.
+func (l *listener) interrupt(grace time.Duration) {
+	if !l.interrupted {
+		l.interrupted = true
+		l.cancel(interrupted{grace: grace, hurry: l.hurry})
+
+		return
+	}
+
+	select {
+	case l.hurry <- grace:
+	default:
+	}
+}
+
 // orphaned ends the operation of a dead worker: cleanly while the lease lasts,
 // at once when it ends, which the guard sees to.
 func (l *listener) orphaned(ctx context.Context) {
-	l.cancel(interrupted{grace: l.settings.InterruptGrace})
+	l.interrupt(l.settings.InterruptGrace)
 
 	if l.guard.known() {
 		return

@@ -49,7 +49,11 @@ type exit struct {
 }
 
 // interrupted is the cause with which a child cancels an operation.
-type interrupted struct{ grace time.Duration }
+type interrupted struct {
+	grace time.Duration
+	// hurry brings a shorter grace, from now on.
+	hurry <-chan time.Duration
+}
 
 func (interrupted) Error() string { return ErrInterrupt.Error() }
 
@@ -157,31 +161,49 @@ func (c *command) await(ctx context.Context, cmd *exec.Cmd) error {
 	case <-ctx.Done():
 	}
 
-	grace := c.grace
-
-	if cause, ok := errors.AsType[interrupted](context.Cause(ctx)); ok {
-		grace = cause.grace
+	cause, ok := errors.AsType[interrupted](context.Cause(ctx))
+	if !ok {
+		cause = interrupted{grace: c.grace}
 	}
 
-	for _, bound := range []time.Duration{grace, c.terminateGrace} {
+	for _, bound := range []time.Duration{cause.grace, c.terminateGrace} {
 		// An error means that it ended in the meantime.
 		_ = cmd.Process.Signal(syscall.SIGINT)
 
-		select {
-		case err := <-waited:
+		if ended, err := within(bound, cause.hurry, waited); ended {
 			c.note(cmd)
 
 			return err
-		case <-time.After(bound):
-			// After the second SIGINT the engine no longer waits for what it
-			// began: the state does not tell how that ended.
-			c.killed.Store(true)
 		}
+
+		// After the second SIGINT the engine no longer waits for what it began:
+		// the state does not tell how that ended.
+		c.killed.Store(true)
 	}
 
 	_ = cmd.Process.Kill()
 
 	return <-waited
+}
+
+// within waits for the end of a process, but no longer than a bound that may
+// become shorter.
+func within(bound time.Duration, hurry <-chan time.Duration, waited <-chan error) (ended bool, err error) {
+	until := time.Now().Add(bound)
+
+	timer := time.NewTimer(bound)
+	defer timer.Stop()
+
+	for {
+		select {
+		case err := <-waited:
+			return true, err
+		case shorter := <-hurry:
+			timer.Reset(min(shorter, time.Until(until)))
+		case <-timer.C:
+			return false, nil
+		}
+	}
 }
 
 func (c *command) note(cmd *exec.Cmd) {

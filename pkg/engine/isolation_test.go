@@ -206,6 +206,24 @@ func TestHangingOperationsEndInBounds(t *testing.T) {
 		f.requireNothingLeft(t)
 	})
 
+	t.Run("deadline within an interrupt, and a CLI that gives up when told twice", func(t *testing.T) {
+		t.Parallel()
+
+		f := newPatientFake(t, `n=0; trap 'n=$((n+1)); if [ $n = 2 ]; then touch $DIR/gave-up; exit 8; fi' INT
+touch $DIR/up; while :; do sleep 0.02; done`, time.Hour)
+		op := f.operation(plan.StepDestroy)
+		op.Deadline = time.Now().Add(2 * time.Second)
+
+		ctx, cancel := cancelled(t)
+
+		go func() { cancel(errors.Join(f.appears("up"), engine.ErrInterrupt)) }()
+
+		res := f.Run(ctx, 0, op, engine.Watch{})
+		require.NotNil(t, res.Failure)
+		require.FileExists(t, filepath.Join(f.dir, "gave-up"), "it was not killed")
+		f.requireGone(t)
+	})
+
 	t.Run("lost lease within an interrupt", func(t *testing.T) {
 		t.Parallel()
 
