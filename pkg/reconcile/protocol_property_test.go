@@ -101,7 +101,7 @@ func TestProtocol(t *testing.T) {
 
 	const batches = 4
 
-	courses := 5000
+	courses := 2000
 	if testing.Short() {
 		courses = 500
 	}

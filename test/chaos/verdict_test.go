@@ -288,8 +288,9 @@ func wanted(rec tenant.Record) map[string]int {
 		}
 	case tierSilo:
 		return map[string]int{
-			cloudsim.TypeVPC: 1, cloudsim.TypeSubnet: subnetsOf(tier), cloudsim.TypeSecurityGroup: 1,
-			cloudsim.TypeSubnetGroup: 1, cloudsim.TypeInstance: 1, cloudsim.TypeKey: 1,
+			cloudsim.TypeVPC: 1, cloudsim.TypeSubnet: subnetsOf(tier), cloudsim.TypeSecurityGroup: 2,
+			cloudsim.TypeSubnetGroup: 1, cloudsim.TypeInstance: 1, cloudsim.TypeKey: 1, cloudsim.TypeLogGroup: 1,
+			cloudsim.TypeCluster: 1, cloudsim.TypeLoadBalancer: 1, cloudsim.TypeListener: 1,
 		}
 	default:
 		return map[string]int{}
