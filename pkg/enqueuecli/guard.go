@@ -55,7 +55,7 @@ func notGone(rec tenant.Record) error {
 
 // absent is the error for a tenant that is not there.
 func absent(rec tenant.Record, alternative string) error {
-	hint := "check the id with `enqueue status`, or create the tenant with `enqueue provision " + rec.ID.String() + "`"
+	hint := "check the id with `enqueue list`, or create the tenant with `enqueue provision " + rec.ID.String() + "`"
 	if alternative != "" {
 		hint += "; " + alternative
 	}

@@ -55,7 +55,8 @@ status TENANT:
     "fleet": {"paused": true, "reason": "…", "at": "…"}   only if it is paused
   }
 
-status:           {"fleet": {"paused": false}, "tenants": [ status, … ]}
+list:             {"fleet": {"paused": false}, "tenants": [ status, … ],
+                   "after": "globex"}   there are more after this one
 hold:             {"tenant": "acme", "hold": "reason"}
 pause, unpause:   {"paused": true, "reason": "…"}
 dlq list:         {"messages": [ dead letter without its body, … ]}

@@ -150,7 +150,7 @@ func (closedPipe) Write([]byte) (int, error) { return 0, os.ErrClosed }
 func TestStdoutClosed(t *testing.T) {
 	t.Parallel()
 
-	for _, args := range [][]string{{"status"}, {"status", "acme", "-o", "json"}, {"version"}, {"suspend", "acme", "-n"}, {"dlq", "list"}} {
+	for _, args := range [][]string{{"list"}, {"status", "acme", "-o", "json"}, {"version"}, {"suspend", "acme", "-n"}, {"dlq", "list"}} {
 		w := withLetters()
 		w.records = withAcme().records
 

@@ -132,9 +132,9 @@ func (a *app) pauseAndDraw(ctx context.Context, pause time.Duration, meter *mete
 
 // waitEnded tells a timeout from a signal.
 func waitEnded(ctx context.Context, timeout time.Duration, all []*awaited, at time.Time) error {
-	command := "enqueue status"
+	command := "enqueue list --unsettled"
 	if len(all) == 1 {
-		command += " " + all[0].msg.event.Tenant.String()
+		command = "enqueue status " + all[0].msg.event.Tenant.String()
 	}
 
 	hint := "the work goes on: see `" + command + "`"
