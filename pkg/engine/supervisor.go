@@ -247,6 +247,19 @@ func (s *supervisor) tellLease() {
 	s.process.tell(instruction{LeaseUntil: int64(now + left)}, writeBound)
 }
 
+// clockSlack is how far the clocks of child and worker may seem to be apart.
+const clockSlack = 100 * time.Millisecond
+
+func (s *supervisor) leaseEnded() bool {
+	if s.watch.LeaseUntil == nil {
+		return false
+	}
+
+	until := s.watch.LeaseUntil()
+
+	return !until.IsZero() && time.Until(until) < clockSlack
+}
+
 // conclude makes the result of what the child told and of how it ended.
 func (s *supervisor) conclude(told *Result, state *os.ProcessState, lingering error) Result {
 	result := Result{Resources: unknownResources, StackCreated: s.order.Operation.Stack.Created}
@@ -254,6 +267,11 @@ func (s *supervisor) conclude(told *Result, state *os.ProcessState, lingering er
 		result = *told
 	} else {
 		result.Failure = s.silentEnd(state)
+
+		if s.ending == "" && s.leaseEnded() {
+			// The child saw it first, and ended itself.
+			s.ending = tenant.KindLeaseLost
+		}
 	}
 
 	result.PeakMemory = s.memory.peak.Load()
