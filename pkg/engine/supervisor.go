@@ -268,7 +268,7 @@ func (s *supervisor) conclude(told *Result, state *os.ProcessState, lingering er
 	} else {
 		result.Failure = s.silentEnd(state)
 
-		if s.ending == "" && s.leaseEnded() {
+		if !s.killed && s.leaseEnded() {
 			// The child saw it first, and ended itself.
 			s.ending = tenant.KindLeaseLost
 		}
