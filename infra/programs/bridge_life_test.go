@@ -42,7 +42,7 @@ func commons(t *testing.T, region, name string) tenant.Parameters {
 			"defaultActions": []any{map[string]any{"type": "fixed-response"}},
 		}),
 		"vpcId": vpc, "subnetIds": subnets, "securityGroupIds": []any{access},
-		"executionRoleArn": "arn:aws:iam::000000000000:role/execution", "domain": "tenants.example.com", "image": "registry.example.com/app:1",
+		"executionRoleArn": "arn:aws:iam::000000000000:role/execution", "domain": "tenants.example.com", "image": "images.example.com/app:1",
 	} {
 		raw, err := json.Marshal(value)
 		require.NoError(t, err)
@@ -138,7 +138,7 @@ func TestBridgeLife(t *testing.T) {
 	l.suspendAndResume(result)
 
 	t.Log("another image is another revision, and the service stays")
-	with("image", `"registry.example.com/app:2"`)(&l.top)
+	with("image", `"images.example.com/app:2"`)(&l.top)
 	l.must(plan.StepUp)
 
 	task := l.one(cloudsim.TypeTaskDefinition)

@@ -148,7 +148,7 @@ func TestBridgeService(t *testing.T) {
 
 	containers, _ := task["containerDefinitions"].(string)
 	require.JSONEq(t, `[{
-		"name":"app","image":"registry.example.com/app:1","essential":true,"portMappings":[{"containerPort":9000,"protocol":"tcp"}],
+		"name":"app","image":"images.example.com/app:1","essential":true,"portMappings":[{"containerPort":9000,"protocol":"tcp"}],
 		"environment":[
 			{"name":"QUEUE_URL","value":"https://sqs.example/t1-queue"},{"name":"TABLE_NAME","value":"acme-t1-data"},{"name":"TENANT_ID","value":"acme"}
 		],

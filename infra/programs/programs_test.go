@@ -131,7 +131,7 @@ const bridgeParameters = `
 	"clusterArn": "arn:aws:ecs:eu-west-1:123456789012:cluster/shared",
 	"listenerArn": "arn:aws:elasticloadbalancing:eu-west-1:123456789012:listener/app/shared/50dc6c495c0c9188/f2f7dc8efc522ab2",
 	"vpcId": "vpc-00000001", "subnetIds": ["subnet-00000001", "subnet-00000002"], "securityGroupIds": ["sg-00000001"],
-	"executionRoleArn": "arn:aws:iam::123456789012:role/execution", "domain": "tenants.example.com", "image": "registry.example.com/app:1"`
+	"executionRoleArn": "arn:aws:iam::123456789012:role/execution", "domain": "tenants.example.com", "image": "images.example.com/app:1"`
 
 // bridged is a topology of Bridge.
 func bridged(changes ...func(*engine.Topology)) engine.Topology {
