@@ -95,7 +95,7 @@ func denied() []reported {
 		{message: "operation error STS: GetCallerIdentity, https response error StatusCode: 403, RequestID: 1, api error " +
 			"InvalidClientTokenId: The security token included in the request is invalid.", hint: credentials},
 		{message: "AuthFailure: AWS was not able to validate the provided access credentials" + v1, hint: credentials},
-		{message: "No valid credential sources found. Please see https://registry.terraform.io/providers/hashicorp/aws", hint: credentials},
+		{message: "No valid credential sources found. Please see the documentation of the provider", hint: credentials},
 		{message: "get identity: get credentials: failed to refresh cached credentials, no EC2 IMDS role found, operation error ec2imds: " +
 			"GetMetadata, " + tries + "request send failed, Get \"http://169.254.169.254/latest/\": dial tcp: i/o timeout", hint: credentials},
 	}
