@@ -172,7 +172,7 @@ func duplicate(rec tenant.Record) ([]byte, error) {
 
 	body, err := event.Encode(tenant.Event{
 		ID: id, Source: source, Type: tenant.EventCreated, Tenant: rec.ID, Time: time.Unix(0, created.N),
-		Version: created, Tier: rec.Desired.Tier.Value, Region: rec.Desired.Region.Value,
+		Version: created, Tier: rec.Desired.Tier.Value.Name, Region: rec.Desired.Region.Value,
 	}, event.OrderTime)
 	if err != nil {
 		return nil, fmt.Errorf("encoding the duplicate: %w", err)

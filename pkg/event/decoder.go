@@ -99,11 +99,13 @@ func (d *Decoder) event(c content) (tenant.Event, error) {
 	}
 
 	loss, _ := c.data["acceptDataLoss"].(bool)
+	accepted, answered := c.data["accepted"].(bool)
 
 	return tenant.Event{
 		ID: c.id, Source: c.source, Type: kind, Tenant: id, Time: at, Version: version,
 		Tier: text(c.data["tier"]), Region: text(c.data["region"]), Parameters: parameters,
-		Reason: text(c.data["reason"]), AcceptDataLoss: loss, Extensions: c.extensions,
+		Reason: text(c.data["reason"]), AcceptDataLoss: loss, Token: text(c.data["token"]), Refused: answered && !accepted,
+		Operation: text(c.data["operation"]), Extensions: c.extensions,
 	}, nil
 }
 

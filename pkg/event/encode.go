@@ -26,6 +26,9 @@ type wireData struct {
 	Parameters     *tenant.Parameters `json:"parameters,omitempty"`
 	Reason         string             `json:"reason,omitempty"`
 	AcceptDataLoss bool               `json:"acceptDataLoss,omitempty"`
+	Token          string             `json:"token,omitempty"`
+	Accepted       *bool              `json:"accepted,omitempty"`
+	Operation      string             `json:"operation,omitempty"`
 	Sequence       *int64             `json:"sequence,omitempty"`
 }
 
@@ -52,7 +55,15 @@ func marshal(e tenant.Event, order Order) ([]byte, error) {
 		Time: e.Time.UTC().Format(time.RFC3339Nano),
 	}
 
-	data := wireData{Tier: e.Tier, Region: e.Region, Reason: e.Reason, AcceptDataLoss: e.AcceptDataLoss}
+	data := wireData{
+		Tier: e.Tier, Region: e.Region, Reason: e.Reason, AcceptDataLoss: e.AcceptDataLoss, Token: e.Token, Operation: e.Operation,
+	}
+
+	if e.Type == tenant.EventCutoverConfirmed {
+		accepted := !e.Refused
+		data.Accepted = &accepted
+	}
+
 	// An update must name its parameters, even if it has none.
 	if len(e.Parameters) > 0 || e.Type == tenant.EventUpdated {
 		data.Parameters = &e.Parameters

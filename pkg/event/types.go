@@ -31,12 +31,13 @@ const (
 	typeSuffix = ".v1"
 )
 
-// Types lists every type that the decoder knows, the internal one last.
+// Types lists every type that the decoder knows, the internal ones last.
 func Types() []tenant.EventType {
 	return []tenant.EventType{
 		tenant.EventCreated, tenant.EventUpdated, tenant.EventTierChanged, tenant.EventSuspended,
 		tenant.EventResumed, tenant.EventDeleted, tenant.EventReprovision, tenant.EventRefresh,
-		tenant.EventPreview, tenant.EventNudged,
+		tenant.EventPreview, tenant.EventRetire, tenant.EventCutoverConfirmed, tenant.EventApproved,
+		tenant.EventNudged, tenant.EventDue,
 	}
 }
 
@@ -52,7 +53,7 @@ func parseType(name string) (tenant.EventType, error) {
 			return t, nil
 		}
 
-		if t != tenant.EventNudged {
+		if t != tenant.EventNudged && t != tenant.EventDue {
 			names = append(names, TypeName(t))
 		}
 	}
@@ -63,13 +64,14 @@ func parseType(name string) (tenant.EventType, error) {
 }
 
 // isFact reports whether events of the type are ordered among the facts.
-// Requests and nudges state none.
+// Requests, answers and nudges state none.
 func isFact(t tenant.EventType) bool {
 	switch t {
 	case tenant.EventCreated, tenant.EventUpdated, tenant.EventTierChanged, tenant.EventSuspended,
 		tenant.EventResumed, tenant.EventDeleted:
 		return true
-	case tenant.EventReprovision, tenant.EventRefresh, tenant.EventPreview, tenant.EventNudged:
+	case tenant.EventReprovision, tenant.EventRefresh, tenant.EventPreview, tenant.EventRetire,
+		tenant.EventCutoverConfirmed, tenant.EventApproved, tenant.EventNudged, tenant.EventDue:
 		return false
 	}
 

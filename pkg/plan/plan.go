@@ -92,7 +92,7 @@ func remembered(rec tenant.Record, spec tenant.Spec) tenant.Spec {
 	case rec.Applied != nil:
 		spec.Tier, spec.Region, spec.Parameters = rec.Applied.Spec.Tier, rec.Applied.Spec.Region, rec.Applied.Spec.Parameters
 	default:
-		spec.Tier, spec.Region = rec.Desired.Tier.Value, rec.Desired.Region.Value
+		spec.Tier, spec.Region = rec.Desired.Tier.Value.Name, rec.Desired.Region.Value
 	}
 
 	return spec

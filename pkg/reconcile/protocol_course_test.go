@@ -114,7 +114,7 @@ func (f *fleet) final() {
 // afterFailure is what the tier's policy leaves of a tenant that was given up on.
 func (f *fleet) afterFailure() {
 	switch {
-	case f.row.Desired.Tier.Value != "silo" || f.row.Desired.Spec().Phase == tenant.PhaseAbsent:
+	case f.row.Desired.Tier.Value.Name != "silo" || f.row.Desired.Spec().Phase == tenant.PhaseAbsent:
 	case f.row.Applied == nil || f.row.Applied.Spec.Phase == tenant.PhaseAbsent:
 		f.requiref(f.matches(tenant.Applied{Spec: tenant.Spec{Phase: tenant.PhaseAbsent}}),
 			"a first provision that failed was not rolled back: %+v", f.state)

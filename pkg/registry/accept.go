@@ -112,7 +112,7 @@ func (r *Registry) acceptance(rec tenant.Record, desired tenant.Desired) (update
 		":desired": encoded,
 		":next":    number(rec.DesiredSeq + 1),
 		":phase":   text(string(spec.Phase)),
-		":tier":    text(desired.Tier.Value),
+		":tier":    text(desired.Tier.Value.Name),
 		nowValue:   number(r.now().UnixMilli()),
 	}
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
+	"slices"
 )
 
 // Apply folds an event into desired and reports whether that changed anything.
@@ -13,13 +14,14 @@ func Apply(desired Desired, e Event) (Desired, bool) {
 	d := desired
 	d.Parameters = maps.Clone(desired.Parameters)
 	d.Requests = maps.Clone(desired.Requests)
+	d.Confirmations = maps.Clone(desired.Confirmations)
 
 	var changed bool
 
 	switch e.Type {
 	case EventCreated:
 		changed = d.Existence.set(Existence{Created: true}, e.Version) || changed
-		changed = d.Tier.set(e.Tier, e.Version) || changed
+		changed = d.Tier.set(TierChoice{Name: e.Tier}, e.Version) || changed
 		changed = d.Region.set(e.Region, e.Version) || changed
 		changed = d.raiseFloor(e.Version) || changed
 		changed = d.setParameters(e.Parameters, e.Version) || changed
@@ -28,14 +30,18 @@ func Apply(desired Desired, e Event) (Desired, bool) {
 	case EventUpdated:
 		changed = d.setParameters(e.Parameters, e.Version)
 	case EventTierChanged:
-		changed = d.Tier.set(e.Tier, e.Version)
+		changed = d.Tier.set(TierChoice{Name: e.Tier, AcceptDataLoss: e.AcceptDataLoss}, e.Version)
 		changed = d.setParameters(e.Parameters, e.Version) || changed
 	case EventSuspended:
 		changed = d.Suspended.set(true, e.Version)
 	case EventResumed:
 		changed = d.Suspended.set(false, e.Version)
-	case EventReprovision, EventRefresh, EventPreview:
+	case EventReprovision, EventRefresh, EventPreview, EventRetire, EventDue:
 		changed = d.setRequest(requestOf(e.Type), e)
+	case EventCutoverConfirmed:
+		changed = d.confirm(e)
+	case EventApproved:
+		changed = d.Approval.set(Approval{Operation: e.Operation, Reason: e.Reason}, e.Version)
 	case EventNudged:
 	}
 
@@ -46,6 +52,7 @@ func Apply(desired Desired, e Event) (Desired, bool) {
 func requestOf(t EventType) RequestKind {
 	return map[EventType]RequestKind{
 		EventReprovision: RequestReprovision, EventRefresh: RequestRefresh, EventPreview: RequestPreview,
+		EventRetire: RequestRetire, EventDue: RequestDue,
 	}[t]
 }
 
@@ -105,4 +112,42 @@ func (d *Desired) setRequest(kind RequestKind, e Event) bool {
 	d.Requests[kind] = field
 
 	return true
+}
+
+// maxConfirmations bounds what those can fill a row with who know no token.
+const maxConfirmations = 8
+
+// confirm keeps the newest confirmations. Which those are does not depend on the
+// order in which they came, because a set of the newest ones loses nothing that
+// a larger set would keep among its newest.
+func (d *Desired) confirm(e Event) bool {
+	token := TokenDigest(e.Token)
+	field, known := d.Confirmations[token]
+
+	if !field.set(Confirmation{Refused: e.Refused, Reason: e.Reason}, e.Version) {
+		return false
+	}
+
+	if !known && len(d.Confirmations) == maxConfirmations {
+		oldest := d.oldestConfirmation()
+		if d.Confirmations[oldest].Version.After(e.Version) {
+			return false
+		}
+
+		delete(d.Confirmations, oldest)
+	}
+
+	if d.Confirmations == nil {
+		d.Confirmations = map[string]Field[Confirmation]{}
+	}
+
+	d.Confirmations[token] = field
+
+	return true
+}
+
+func (d *Desired) oldestConfirmation() string {
+	return slices.MinFunc(slices.Collect(maps.Keys(d.Confirmations)), func(a, b string) int {
+		return d.Confirmations[a].Version.Compare(d.Confirmations[b].Version)
+	})
 }

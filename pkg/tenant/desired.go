@@ -30,6 +30,25 @@ type Existence struct {
 	Reason         string `json:"reason,omitempty"`
 }
 
+// TierChoice is the newest word on the tenant's tier.
+type TierChoice struct {
+	Name string `json:"name"`
+	// AcceptDataLoss lets a change drop the data of the tier that is left.
+	AcceptDataLoss bool `json:"acceptDataLoss,omitempty"`
+}
+
+// Confirmation answers the data hook of a tier change.
+type Confirmation struct {
+	Refused bool   `json:"refused,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+}
+
+// Approval lets an operation go on that the tier's guard stopped.
+type Approval struct {
+	Operation string `json:"operation"`
+	Reason    string `json:"reason,omitempty"`
+}
+
 // RequestKind names a one-off wish that changes no fact.
 type RequestKind string
 
@@ -38,6 +57,8 @@ const (
 	RequestReprovision RequestKind = "reprovision"
 	RequestRefresh     RequestKind = "refresh"
 	RequestPreview     RequestKind = "preview"
+	RequestRetire      RequestKind = "retire"
+	RequestDue         RequestKind = "due"
 )
 
 // Request is the newest request of its kind.
@@ -52,10 +73,14 @@ type Request struct {
 type Desired struct { //nolint:recvcheck // readers take the value, Apply changes its own copy
 	Existence  Field[Existence]                  `json:"existence"`
 	Suspended  Field[bool]                       `json:"suspended"`
-	Tier       Field[string]                     `json:"tier"`
+	Tier       Field[TierChoice]                 `json:"tier"`
 	Region     Field[string]                     `json:"region"`
 	Parameters map[string]Field[json.RawMessage] `json:"parameters,omitempty"`
 	Requests   map[RequestKind]Field[Request]    `json:"requests,omitempty"`
+	// Confirmations are by the SHA-256 of their tokens. Only the newest few are
+	// kept, since whoever knows no token may send any.
+	Confirmations map[string]Field[Confirmation] `json:"confirmations,omitempty"`
+	Approval      Field[Approval]                `json:"approval"`
 	// Floor is the version of the newest creation. Parameters and suspensions
 	// older than it belong to an earlier life of the same id.
 	Floor Version `json:"floor"`
@@ -96,7 +121,8 @@ type Spec struct {
 	Tier       string     `json:"tier,omitempty"`
 	Region     string     `json:"region,omitempty"`
 	Parameters Parameters `json:"parameters,omitempty"`
-	// AcceptDataLoss is set where a deletion may drop data without a snapshot.
+	// AcceptDataLoss is set where a deletion, or the change to this tier, may
+	// drop data without a snapshot.
 	AcceptDataLoss bool `json:"acceptDataLoss,omitempty"`
 }
 
@@ -107,7 +133,9 @@ func (d Desired) Spec() Spec {
 		return Spec{Phase: PhaseAbsent, AcceptDataLoss: d.Existence.Value.AcceptDataLoss}
 	}
 
-	spec := Spec{Phase: PhaseActive, Tier: d.Tier.Value, Region: d.Region.Value}
+	spec := Spec{
+		Phase: PhaseActive, Tier: d.Tier.Value.Name, Region: d.Region.Value, AcceptDataLoss: d.Tier.Value.AcceptDataLoss,
+	}
 	if d.Suspended.Value && d.Suspended.Version.After(d.Floor) {
 		spec.Phase = PhaseSuspended
 	}

@@ -19,6 +19,16 @@ const (
 	EventReprovision EventType = "reprovision-requested"
 	EventRefresh     EventType = "refresh-requested"
 	EventPreview     EventType = "preview-requested"
+	// EventRetire ends the bake time of a tier change, or the waiting for
+	// people after one that went wrong: what was replaced is removed.
+	EventRetire EventType = "retire-requested"
+	// EventCutoverConfirmed answers the data hook of a tier change.
+	EventCutoverConfirmed EventType = "cutover-confirmed"
+	// EventApproved lets an operation go on that the tier's guard stopped.
+	EventApproved EventType = "approved"
+	// EventDue makes a worker see what has become due by the clock. The sweep
+	// sends it.
+	EventDue EventType = "due"
 	// EventNudged states no fact. It makes a worker look at the tenant's row:
 	// after a hold was lifted, or when the sweep found work that nobody does.
 	EventNudged EventType = "nudged"
@@ -43,6 +53,12 @@ type Event struct {
 	Parameters     Parameters
 	Reason         string
 	AcceptDataLoss bool
+	// Token is what a confirmation brings back. Only its TokenDigest is kept.
+	Token string
+	// Refused is set by a confirmation that the data cannot follow.
+	Refused bool
+	// Operation is the id of the operation that is approved.
+	Operation string
 	// Extensions are CloudEvents extension attributes, passed on to results.
 	Extensions map[string]string
 }

@@ -19,6 +19,11 @@ const (
 	KindInterrupted Kind = "interrupted"
 	KindConflict    Kind = "conflict"
 	KindLeaseLost   Kind = "lease-lost"
+	// KindApproval stops what the tier's guard does not let pass by itself.
+	KindApproval Kind = "approval"
+	// KindCutover is a tier change whose data did not follow: the hook refused,
+	// or did not answer in time.
+	KindCutover Kind = "cutover"
 	KindUnknown     Kind = "unknown"
 )
 
@@ -26,7 +31,7 @@ const (
 func Kinds() []Kind {
 	return []Kind{
 		KindTransient, KindThrottled, KindQuota, KindDenied, KindInvalid, KindLocked, KindIntegrity,
-		KindMemory, KindTimeout, KindInterrupted, KindConflict, KindLeaseLost, KindUnknown,
+		KindMemory, KindTimeout, KindInterrupted, KindConflict, KindLeaseLost, KindApproval, KindCutover, KindUnknown,
 	}
 }
 
@@ -46,7 +51,7 @@ const (
 // it worse: a rollback takes more calls than waiting.
 func (k Kind) Retry() Retry {
 	switch k {
-	case KindInvalid:
+	case KindInvalid, KindApproval, KindCutover:
 		return RetryNever
 	case KindLocked, KindInterrupted, KindLeaseLost, KindThrottled:
 		return RetryUncounted

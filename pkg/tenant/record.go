@@ -22,6 +22,10 @@ type Record struct {
 	// Stack is where the state is kept; its zero value means that no
 	// operation ever began.
 	Stack Stack
+	// Change is a tier change that is under way, nil if none is.
+	Change *Change
+	// Pending is an operation that waits for approval, nil if none does.
+	Pending *Pending
 	// Outputs are the program's outputs without secrets.
 	Outputs map[string]json.RawMessage
 
@@ -37,6 +41,8 @@ type Record struct {
 	NotBefore time.Time
 	// Attempts counts the failed attempts at DesiredSeq.
 	Attempts int
+	// DueAt is when the clock makes work, zero if it makes none.
+	DueAt time.Time
 
 	// Progress is of the operation that runs, Last of the one before.
 	Progress *Progress
@@ -78,9 +84,15 @@ type Stack struct {
 	Shard string `json:"shard"`
 	// Created is set once the stack is known to have a checkpoint.
 	Created bool `json:"created,omitempty"`
+	// Generation is the highest that an operation ever began with. Its names
+	// are not used again.
+	Generation int `json:"generation,omitempty"`
 }
 
-// Applied is what the last successful operation made.
+// Begun reports that an operation ever began.
+func (s Stack) Begun() bool { return s.Project != "" }
+
+// Applied is what the last successful operation made: the topology that serves.
 type Applied struct {
 	Spec      Spec                    `json:"spec"`
 	Blueprint Blueprint               `json:"blueprint"`
@@ -122,6 +134,18 @@ type Blueprint struct {
 	OnCreate      FailurePolicy `json:"onCreate,omitempty"`
 	OnUpdate      FailurePolicy `json:"onUpdate,omitempty"`
 	MaxAttempts   int           `json:"maxAttempts,omitempty"`
+	// Bake is how long what a change to this tier replaced still stands.
+	Bake time.Duration `json:"bakeNanos,omitempty"`
+	// Hook moves the data of a tenant that changes to this tier. Without one
+	// nothing is moved.
+	Hook *Hook `json:"hook,omitempty"`
+	// Guard is nil where updates need no approval.
+	Guard *Guard `json:"guard,omitempty"`
+	// RetainDays is how long history and versions of the state of a deleted
+	// tenant are kept.
+	RetainDays int `json:"retainDays,omitempty"`
+	// Release names the set of parameters, for people.
+	Release string `json:"release,omitempty"`
 }
 
 // Progress is how far the running operation is.
