@@ -2,6 +2,7 @@ package event_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -51,6 +52,26 @@ func TestEncode(t *testing.T) {
 			`{"specversion":"1.0","id":"e1","source":"//s","type":"lessor.tenant.nudged.v1","subject":"acme",` +
 				`"time":"2026-03-01T12:00:00.000000005Z"}`,
 		},
+		"a refusal": {
+			event.OrderSequence,
+			tenant.Event{
+				ID: "e1", Source: "//s", Type: tenant.EventCutoverConfirmed, Tenant: "acme", Time: at,
+				Version: tenant.TimeVersion(at, "e1", "//s"), Token: "6JZ3Q2M5TW7Y4XKD6VQH2C5N3A", Refused: true, Reason: "rows differ",
+			},
+			`{"specversion":"1.0","id":"e1","source":"//s","type":"lessor.tenant.cutover-confirmed.v1","subject":"acme",` +
+				`"time":"2026-03-01T12:00:00.000000005Z","datacontenttype":"application/json",` +
+				`"data":{"reason":"rows differ","token":"6JZ3Q2M5TW7Y4XKD6VQH2C5N3A","accepted":false}}`,
+		},
+		"an approval": {
+			event.OrderTime,
+			tenant.Event{
+				ID: "e1", Source: "//s", Type: tenant.EventApproved, Tenant: "acme", Time: at,
+				Version: tenant.TimeVersion(at, "e1", "//s"), Operation: "01JQ8M7C4H8K2V5N9T3W6X0Y1Z",
+			},
+			`{"specversion":"1.0","id":"e1","source":"//s","type":"lessor.tenant.approved.v1","subject":"acme",` +
+				`"time":"2026-03-01T12:00:00.000000005Z","datacontenttype":"application/json",` +
+				`"data":{"operation":"01JQ8M7C4H8K2V5N9T3W6X0Y1Z"}}`,
+		},
 	}
 
 	for name, tt := range tests {
@@ -85,6 +106,10 @@ func TestEncodeRefusesWhatADecoderWould(t *testing.T) {
 		"a tier too much":     {change(func(e *tenant.Event) { e.Tier = "free" }), "data.tier"},
 		"no tier":             {change(func(e *tenant.Event) { e.Type = tenant.EventCreated }), "data.tier"},
 		"an extension's name": {change(func(e *tenant.Event) { e.Extensions = map[string]string{"trace-id": "1"} }), "trace-id"},
+		"a loss too much":     {change(func(e *tenant.Event) { e.AcceptDataLoss = true }), "data.acceptDataLoss"},
+		"no token":            {change(func(e *tenant.Event) { e.Type = tenant.EventCutoverConfirmed }), "data.token"},
+		"a token too much":    {change(func(e *tenant.Event) { e.Token = "6JZ3Q2M5TW7Y4XKD6VQH2C5N3A" }), "data.token"},
+		"no operation":        {change(func(e *tenant.Event) { e.Type = tenant.EventApproved }), "data.operation"},
 		"a hidden attribute":  {change(func(e *tenant.Event) { e.Extensions = map[string]string{"subject": "other"} }), "subject"},
 	}
 
@@ -149,17 +174,25 @@ func validEvent(order event.Order) *rapid.Generator[tenant.Event] {
 			e.Parameters = parameters(values).Draw(t, "parameters")
 		case tenant.EventTierChanged:
 			e.Tier = "free"
+			e.AcceptDataLoss = rapid.Bool().Draw(t, "loss")
 			e.Parameters = parameters(values).Draw(t, "parameters")
 		case tenant.EventUpdated:
 			e.Parameters = parameters(values).Draw(t, "parameters")
 		case tenant.EventDeleted:
 			e.AcceptDataLoss = rapid.Bool().Draw(t, "loss")
 			e.Reason = rapid.StringN(0, 20, 200).Draw(t, "reason")
-		case tenant.EventReprovision, tenant.EventRefresh, tenant.EventPreview:
+		case tenant.EventReprovision, tenant.EventRefresh, tenant.EventPreview, tenant.EventRetire:
+			e.Reason = rapid.StringN(0, 20, 200).Draw(t, "reason")
+		case tenant.EventCutoverConfirmed:
+			e.Token = rapid.StringMatching(`[A-Za-z0-9_-]{20,128}`).Draw(t, "token")
+			e.Refused = rapid.Bool().Draw(t, "refused")
+			e.Reason = rapid.StringN(0, 20, 200).Draw(t, "reason")
+		case tenant.EventApproved:
+			e.Operation = rapid.StringMatching(`[0-9A-HJKMNP-TV-Z]{26}`).Draw(t, "operation")
 			e.Reason = rapid.StringN(0, 20, 200).Draw(t, "reason")
 		}
 
-		if order == event.OrderSequence && e.Type != tenant.EventNudged && !strings.HasSuffix(string(e.Type), "-requested") {
+		if order == event.OrderSequence && hasSequence(e.Type) {
 			e.Version = tenant.SequenceVersion(rapid.Int64Min(0).Draw(t, "sequence"), e.ID, e.Source)
 		}
 
@@ -169,6 +202,14 @@ func validEvent(order event.Order) *rapid.Generator[tenant.Event] {
 
 		return e
 	})
+}
+
+// hasSequence is true of facts alone: what is asked for, answered or told by
+// the clock is ordered by time.
+func hasSequence(t tenant.EventType) bool {
+	return !strings.HasSuffix(string(t), "-requested") && !slices.Contains([]tenant.EventType{
+		tenant.EventCutoverConfirmed, tenant.EventApproved, tenant.EventNudged, tenant.EventDue,
+	}, t)
 }
 
 func parameters(values *rapid.Generator[string]) *rapid.Generator[tenant.Parameters] {

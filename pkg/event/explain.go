@@ -101,6 +101,13 @@ func (s schemas) explain(fault *jsonschema.ValidationError, name string, value m
 		path = append(path, k.Missing[0])
 		e.Message = isMissing
 		e.Hint = missing(k.Missing[0], schema, value, fault)
+	case *kind.Pattern:
+		e.Message = describe(k)
+
+		// What lets its bearer do something stays out of logs.
+		if schema != nil && schema.WriteOnly {
+			e.Message = "is not one"
+		}
 	default:
 		e.Message = describe(fault.ErrorKind)
 	}

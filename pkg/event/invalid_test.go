@@ -289,6 +289,29 @@ func TestDecodeRefusesWrongData(t *testing.T) {
 			ofType(t, tenant.EventDeleted, `{"acceptDataLoss":"yes"}`),
 			"data", "data.acceptDataLoss", "must be true or false, not a string", "snapshot",
 		},
+		"an unknown wish": {
+			ofType(t, tenant.EventRetire, `{"force":true}`), "data", "data.force", "is not a field", "its fields are reason, sequence",
+		},
+		"a confirmation of nothing": {ofType(t, tenant.EventCutoverConfirmed, `{}`), "data", "data.token", "is missing", "the hook"},
+		"a short token": {
+			ofType(t, tenant.EventCutoverConfirmed, `{"token":"`+strings.Repeat("x", 19)+`"}`), "data", "data.token", "is not one", "20 to 128",
+		},
+		"an endless token": {
+			ofType(t, tenant.EventCutoverConfirmed, `{"token":"`+strings.Repeat("x", 129)+`"}`), "data", "data.token", "is not one", "20 to 128",
+		},
+		"an answer in words": {
+			ofType(t, tenant.EventCutoverConfirmed, `{"token":"6JZ3Q2M5TW7Y4XKD6VQH2C5N3A","accepted":"no"}`),
+			"data", "data.accepted", "must be true or false, not a string", "stays in its tier",
+		},
+		"an approval of nothing": {ofType(t, tenant.EventApproved, ``), "data", "data.operation", "is missing", "waits for approval"},
+		"an approval of anything": {
+			ofType(t, tenant.EventApproved, `{"operation":"*"}`), "data", "data.operation", `must not be "*"`, "waits for approval",
+		},
+		"a clock with data": {ofType(t, tenant.EventDue, `{"reason":"x"}`), "data", "data.reason", "is not a field", "it has no fields"},
+		"loss where none can be": {
+			message(t, "data", `{"tier":"free","region":"eu-west-1","acceptDataLoss":true}`),
+			"data", "data.acceptDataLoss", "is not a field", "its fields are parameters, region, sequence, tier",
+		},
 		"a nudge with data": {ofType(t, tenant.EventNudged, `{"x":1}`), "data", "data.x", "is not a field", "it has no fields"},
 		"sequence of a string": {
 			ofType(t, tenant.EventSuspended, `{"sequence":"7"}`),
@@ -353,6 +376,23 @@ func TestErrorsDoNotRepeatParameters(t *testing.T) {
 		_, err := newDecoder(event.OrderTime).Decode(message(t, "data", data))
 		require.Error(t, err)
 		require.NotContains(t, err.Error(), "hunter2")
+	}
+}
+
+// A token lets whoever has it move a tenant, also one that was copied with a
+// space too much.
+func TestErrorsDoNotRepeatTokens(t *testing.T) {
+	t.Parallel()
+
+	for _, data := range []string{
+		`{"token":"7KX4R3N6VX8Z5YME7WRJ3D6P4B "}`,
+		`{"token":["7KX4R3N6VX8Z5YME7WRJ3D6P4B"]}`,
+		`{"token":"7KX4R3N6VX8Z5YME7WRJ3D6P4B","token":"7KX4R3N6VX8Z5YME7WRJ3D6P4B"}`,
+		`{"tokem":"7KX4R3N6VX8Z5YME7WRJ3D6P4B"}`,
+	} {
+		_, err := newDecoder(event.OrderTime).Decode(ofType(t, tenant.EventCutoverConfirmed, data))
+		require.Error(t, err)
+		require.NotContains(t, err.Error(), "7KX4")
 	}
 }
 

@@ -49,8 +49,8 @@ func TestSchemasAreOnePerTypeAndTheEnvelope(t *testing.T) {
 		}
 	}
 
-	require.ElementsMatch(t, []string{"tier", "region", "parameters", "reason", "acceptDataLoss", "sequence"},
-		slicesOf(words))
+	require.ElementsMatch(t,
+		[]string{"tier", "region", "parameters", "reason", "acceptDataLoss", "sequence", "token", "accepted", "operation"}, slicesOf(words))
 	require.Nil(t, event.Schema("born"))
 }
 

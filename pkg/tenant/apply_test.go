@@ -2,6 +2,7 @@ package tenant_test
 
 import (
 	"encoding/json"
+	"maps"
 	"reflect"
 	"slices"
 	"testing"
@@ -67,6 +68,26 @@ func TestApplyGivesTheSameDesiredInEveryPermutation(t *testing.T) {
 			made(tenant.EventPreview, 1, "d"),
 			made(tenant.EventNudged, 9, "e"),
 		},
+		"wishes of people and of the clock": {
+			made(tenant.EventRetire, 1, "a"),
+			made(tenant.EventRetire, 3, "b", withReason("signed off")),
+			made(tenant.EventDue, 2, "c"),
+			made(tenant.EventDue, 2, "d"),
+			made(tenant.EventApproved, 4, "e", withOperation("01B")),
+			made(tenant.EventApproved, 3, "f", withOperation("01A")),
+		},
+		"answers to one hook": {
+			made(tenant.EventCutoverConfirmed, 1, "a", withToken("one")),
+			made(tenant.EventCutoverConfirmed, 2, "b", withToken("one"), withRefusal("rows differ")),
+			made(tenant.EventCutoverConfirmed, 2, "c", withToken("two")),
+			made(tenant.EventCutoverConfirmed, 1, "d", withToken("two"), withRefusal("disk full")),
+		},
+		"changes that do and do not accept the loss of data": {
+			made(tenant.EventTierChanged, 2, "a", withTier("free"), withDataLoss()),
+			made(tenant.EventTierChanged, 3, "b", withTier("standard")),
+			made(tenant.EventTierChanged, 1, "c", withTier("standard"), withDataLoss()),
+			made(tenant.EventCreated, 2, "d", withTier("enterprise")),
+		},
 	}
 
 	for name, events := range tests {
@@ -110,7 +131,7 @@ func TestApplyReportsAChangeExactlyIfThereIsOne(t *testing.T) {
 
 	rapid.Check(t, func(t *rapid.T) {
 		desired := fold(tenant.Desired{}, history().Draw(t, "history")...)
-		e := event(maxEvents+1).Draw(t, "next")
+		e := event(maxAnswers).Draw(t, "next")
 
 		after, changed := tenant.Apply(desired, e)
 		require.Equal(t, !reflect.DeepEqual(desired, after), changed)
@@ -127,7 +148,7 @@ func TestApplyLeavesItsArgumentsAlone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		events := history().Draw(t, "history")
 		desired, twin := fold(tenant.Desired{}, events...), fold(tenant.Desired{}, events...)
-		e := event(maxEvents+1).Draw(t, "next")
+		e := event(maxAnswers).Draw(t, "next")
 
 		after, _ := tenant.Apply(desired, e)
 		want, err := json.Marshal(after)
@@ -185,11 +206,86 @@ func TestApplyKeepsTheNewestRequestOfEachKind(t *testing.T) {
 	require.True(t, desired.Newest().IsZero(), "requests are no facts")
 }
 
+func TestApplyKeepsWishesOfPeopleAndOfTheClockApart(t *testing.T) {
+	t.Parallel()
+
+	desired := fold(tenant.Desired{},
+		made(tenant.EventRetire, 1, "people", withReason("signed off")),
+		made(tenant.EventDue, 9, "clock"),
+	)
+
+	require.Equal(t, tenant.Request{EventID: "people", Reason: "signed off"}, desired.Requests[tenant.RequestRetire].Value)
+	require.Equal(t, tenant.Request{EventID: "clock"}, desired.Requests[tenant.RequestDue].Value)
+	require.Len(t, desired.Requests, 2)
+}
+
+func TestApplyKeepsTheNewestApproval(t *testing.T) {
+	t.Parallel()
+
+	desired := fold(tenant.Desired{},
+		made(tenant.EventApproved, 5, "a", withOperation("01B"), withReason("seen")),
+		made(tenant.EventApproved, 4, "b", withOperation("01A")),
+	)
+
+	require.Equal(t, tenant.Approval{Operation: "01B", Reason: "seen"}, desired.Approval.Value)
+	require.True(t, desired.Newest().IsZero(), "answers are no facts")
+}
+
+// The row must not say how a hook may be answered.
+func TestApplyKeepsNoToken(t *testing.T) {
+	t.Parallel()
+
+	const token = "7KX4R3N6VX8Z5YME7WRJ3D6P4B"
+
+	desired := fold(tenant.Desired{},
+		made(tenant.EventCutoverConfirmed, 1, "a", withToken(token), withRefusal("rows differ")))
+
+	require.Equal(t, tenant.Confirmation{Refused: true, Reason: "rows differ"},
+		desired.Confirmations[tenant.TokenDigest(token)].Value)
+	require.True(t, desired.Newest().IsZero(), "answers are no facts")
+
+	text, err := json.Marshal(desired)
+	require.NoError(t, err)
+	require.NotContains(t, string(text), token)
+}
+
+// What somebody without a token sends can push no newer answer out, nor fill
+// the row.
+func TestApplyKeepsTheNewestConfirmations(t *testing.T) {
+	t.Parallel()
+
+	rapid.Check(t, func(t *rapid.T) {
+		answers := confirmations().Draw(t, "answers")
+
+		newest := map[string]tenant.Version{}
+		for _, e := range answers {
+			if token := tenant.TokenDigest(e.Token); e.Version.After(newest[token]) {
+				newest[token] = e.Version
+			}
+		}
+
+		order := slices.SortedFunc(maps.Values(newest), func(a, b tenant.Version) int { return b.Compare(a) })
+		want := order[:min(len(order), tenant.MaxConfirmations)]
+
+		desired := fold(tenant.Desired{}, rapid.Permutation(answers).Draw(t, "order")...)
+
+		var got []tenant.Version
+		for token, field := range desired.Confirmations {
+			require.Equal(t, newest[token], field.Version)
+
+			got = append(got, field.Version)
+		}
+
+		require.ElementsMatch(t, want, got)
+	})
+}
+
 // interpret is the reference: one event after the other, oldest first.
 func interpret(events []tenant.Event) tenant.Spec {
 	var (
 		state     tenant.Spec
 		exists    bool
+		dropsAll  bool
 		suspended bool
 	)
 
@@ -200,9 +296,9 @@ func interpret(events []tenant.Event) tenant.Spec {
 			state = tenant.Spec{Tier: e.Tier, Region: e.Region}
 			state.Parameters = merge(state.Parameters, e.Parameters)
 		case tenant.EventDeleted:
-			exists, state.AcceptDataLoss = false, e.AcceptDataLoss
+			exists, dropsAll = false, e.AcceptDataLoss
 		case tenant.EventTierChanged:
-			state.Tier = e.Tier
+			state.Tier, state.AcceptDataLoss = e.Tier, e.AcceptDataLoss
 			state.Parameters = merge(state.Parameters, e.Parameters)
 		case tenant.EventUpdated:
 			state.Parameters = merge(state.Parameters, e.Parameters)
@@ -210,13 +306,14 @@ func interpret(events []tenant.Event) tenant.Spec {
 			suspended = true
 		case tenant.EventResumed:
 			suspended = false
-		case tenant.EventReprovision, tenant.EventRefresh, tenant.EventPreview, tenant.EventNudged:
+		case tenant.EventReprovision, tenant.EventRefresh, tenant.EventPreview, tenant.EventRetire, tenant.EventDue,
+			tenant.EventCutoverConfirmed, tenant.EventApproved, tenant.EventNudged:
 		}
 	}
 
 	switch {
 	case !exists:
-		return tenant.Spec{Phase: tenant.PhaseAbsent, AcceptDataLoss: state.AcceptDataLoss}
+		return tenant.Spec{Phase: tenant.PhaseAbsent, AcceptDataLoss: dropsAll}
 	case suspended:
 		state.Phase = tenant.PhaseSuspended
 	default:

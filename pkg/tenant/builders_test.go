@@ -31,6 +31,14 @@ func withRegion(region string) option { return func(e *tenant.Event) { e.Region 
 func withReason(reason string) option { return func(e *tenant.Event) { e.Reason = reason } }
 func withDataLoss() option            { return func(e *tenant.Event) { e.AcceptDataLoss = true } }
 
+func withToken(token string) option { return func(e *tenant.Event) { e.Token = token } }
+
+func withRefusal(reason string) option {
+	return func(e *tenant.Event) { e.Refused, e.Reason = true, reason }
+}
+
+func withOperation(id string) option { return func(e *tenant.Event) { e.Operation = id } }
+
 func withParameters(object string) option {
 	return func(e *tenant.Event) { e.Parameters = params(object) }
 }

@@ -124,6 +124,40 @@ func TestSpec(t *testing.T) {
 			},
 			want: tenant.Spec{Phase: tenant.PhaseAbsent},
 		},
+		"a change that accepts the loss of data": {
+			events: []tenant.Event{
+				made(tenant.EventCreated, 1, "a"),
+				made(tenant.EventTierChanged, 2, "b", withTier("free"), withDataLoss()),
+			},
+			want: tenant.Spec{Phase: tenant.PhaseActive, Tier: "free", Region: "eu-west-1", AcceptDataLoss: true},
+		},
+		"the next change has to accept it again": {
+			events: []tenant.Event{
+				made(tenant.EventCreated, 1, "a"),
+				made(tenant.EventTierChanged, 2, "b", withTier("free"), withDataLoss()),
+				made(tenant.EventTierChanged, 3, "c", withTier("standard")),
+			},
+			want: active("standard", nil),
+		},
+		"a change that accepts the loss does not speak for a deletion": {
+			events: []tenant.Event{
+				made(tenant.EventCreated, 1, "a"),
+				made(tenant.EventTierChanged, 2, "b", withTier("free"), withDataLoss()),
+				made(tenant.EventDeleted, 3, "c"),
+			},
+			want: tenant.Spec{Phase: tenant.PhaseAbsent},
+		},
+		"answers and wishes do not resurrect": {
+			events: []tenant.Event{
+				made(tenant.EventCreated, 1, "a"),
+				made(tenant.EventDeleted, 2, "b"),
+				made(tenant.EventCutoverConfirmed, 3, "c", withToken("one")),
+				made(tenant.EventApproved, 4, "d", withOperation("01A")),
+				made(tenant.EventRetire, 5, "e"),
+				made(tenant.EventDue, 6, "f"),
+			},
+			want: tenant.Spec{Phase: tenant.PhaseAbsent},
+		},
 		"a second life starts clean": {
 			events: []tenant.Event{
 				made(tenant.EventCreated, 1, "a", withTier("enterprise"), withRegion("us-east-1"), withParameters(`{"size":1}`)),
@@ -224,7 +258,8 @@ func isFact(e tenant.Event) bool {
 		return len(e.Parameters) > 0
 	case tenant.EventCreated, tenant.EventTierChanged, tenant.EventSuspended, tenant.EventResumed, tenant.EventDeleted:
 		return true
-	case tenant.EventReprovision, tenant.EventRefresh, tenant.EventPreview, tenant.EventNudged:
+	case tenant.EventReprovision, tenant.EventRefresh, tenant.EventPreview, tenant.EventRetire, tenant.EventDue,
+		tenant.EventCutoverConfirmed, tenant.EventApproved, tenant.EventNudged:
 		return false
 	}
 

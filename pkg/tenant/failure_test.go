@@ -12,7 +12,7 @@ func TestKindRetry(t *testing.T) {
 	t.Parallel()
 
 	tests := map[tenant.Retry][]tenant.Kind{
-		tenant.RetryNever:     {tenant.KindInvalid},
+		tenant.RetryNever:     {tenant.KindInvalid, tenant.KindApproval, tenant.KindCutover},
 		tenant.RetryUncounted: {tenant.KindLocked, tenant.KindInterrupted, tenant.KindLeaseLost, tenant.KindThrottled},
 		tenant.RetryCounted: {
 			tenant.KindTransient, tenant.KindQuota, tenant.KindDenied, tenant.KindIntegrity,

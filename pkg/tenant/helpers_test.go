@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	maxEvents = 12
+	maxEvents  = 12
+	maxAnswers = 20
 	// Few instants for many events, so that equal times are common.
 	instants = 6
 )
@@ -31,6 +32,11 @@ func fold(desired tenant.Desired, events ...tenant.Event) tenant.Desired {
 
 // history generates the events of one tenant. Ids are unique; times are not.
 func history() *rapid.Generator[[]tenant.Event] {
+	return rapid.OneOf(life(), life(), confirmations())
+}
+
+// life generates events of all types.
+func life() *rapid.Generator[[]tenant.Event] {
 	return rapid.Custom(func(t *rapid.T) []tenant.Event {
 		n := rapid.IntRange(0, maxEvents).Draw(t, "events")
 		events := make([]tenant.Event, n)
@@ -73,14 +79,20 @@ func event(id int) *rapid.Generator[tenant.Event] {
 			e.Parameters = parameters().Draw(t, "parameters")
 		case tenant.EventTierChanged:
 			e.Tier = rapid.SampledFrom([]string{"free", "standard", "enterprise"}).Draw(t, "tier")
+			e.AcceptDataLoss = rapid.Bool().Draw(t, "acceptDataLoss")
 			e.Parameters = parameters().Draw(t, "parameters")
 		case tenant.EventUpdated:
 			e.Parameters = parameters().Draw(t, "parameters")
 		case tenant.EventDeleted:
 			e.AcceptDataLoss = rapid.Bool().Draw(t, "acceptDataLoss")
 			e.Reason = rapid.SampledFrom([]string{"", "contract ended"}).Draw(t, "reason")
-		case tenant.EventReprovision, tenant.EventRefresh, tenant.EventPreview:
+		case tenant.EventReprovision, tenant.EventRefresh, tenant.EventPreview, tenant.EventRetire:
 			e.Reason = rapid.SampledFrom([]string{"", "drill"}).Draw(t, "reason")
+		case tenant.EventApproved:
+			e.Operation = rapid.SampledFrom([]string{"01A", "01B"}).Draw(t, "operation")
+		case tenant.EventCutoverConfirmed:
+			e.Token = rapid.SampledFrom(tokens()).Draw(t, "token")
+			e.Refused = rapid.Bool().Draw(t, "refused")
 		}
 
 		return e
@@ -91,7 +103,35 @@ func eventType() *rapid.Generator[tenant.EventType] {
 	return rapid.SampledFrom([]tenant.EventType{
 		tenant.EventCreated, tenant.EventCreated, tenant.EventDeleted, tenant.EventUpdated, tenant.EventUpdated,
 		tenant.EventTierChanged, tenant.EventSuspended, tenant.EventResumed, tenant.EventReprovision,
-		tenant.EventRefresh, tenant.EventPreview, tenant.EventNudged,
+		tenant.EventRefresh, tenant.EventPreview, tenant.EventRetire, tenant.EventDue, tenant.EventApproved,
+		tenant.EventCutoverConfirmed, tenant.EventNudged,
+	})
+}
+
+// tokens are a few more than Desired keeps.
+func tokens() []string {
+	out := make([]string, tenant.MaxConfirmations+3)
+	for i := range out {
+		out[i] = fmt.Sprintf("token-%02d", i)
+	}
+
+	return out
+}
+
+// confirmations generates answers to hooks alone, so that there are more than
+// are kept.
+func confirmations() *rapid.Generator[[]tenant.Event] {
+	return rapid.Custom(func(t *rapid.T) []tenant.Event {
+		ids := rapid.Permutation(numbers(rapid.IntRange(0, maxAnswers).Draw(t, "events"))).Draw(t, "ids")
+		events := make([]tenant.Event, len(ids))
+
+		for i, id := range ids {
+			token := rapid.SampledFrom(tokens()).Draw(t, "token")
+			events[i] = made(tenant.EventCutoverConfirmed, rapid.IntRange(0, instants).Draw(t, "second"),
+				fmt.Sprintf("e%02d", id), withToken(token))
+		}
+
+		return events
 	})
 }
 

@@ -1,0 +1,4 @@
+package tenant
+
+// MaxConfirmations is how many confirmations Desired keeps.
+const MaxConfirmations = maxConfirmations
