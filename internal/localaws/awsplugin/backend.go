@@ -52,7 +52,7 @@ func (b *backend) create(ctx context.Context, t *resourceType, inputs resource.P
 		})
 
 		return err
-	}, throttled)
+	}, func(err error) bool { return throttled(err) || resting(err) })
 	if err != nil {
 		return cloudsim.Resource{}, err
 	}

@@ -48,6 +48,10 @@ func throttled(err error) bool {
 	}
 }
 
+// resting reports whether a name is free again soon, for which the real plugin
+// waits.
+func resting(err error) bool { return code(err) == "AWS.SimpleQueueService.QueueDeletedRecently" }
+
 // inUse reports whether a deletion may succeed once others are through.
 func inUse(err error) bool {
 	switch code(err) {

@@ -108,6 +108,17 @@ func (c *Client) Log(ctx context.Context, after int64) ([]Entry, error) {
 	return entries, err
 }
 
+// Journal returns every transition of the resources that are tagged with the
+// tenant, or of all resources if tenant is empty. Resources of types without tags,
+// such as role policies and aliases, are in the journal of all only.
+func (c *Client) Journal(ctx context.Context, tenant string) (Journal, error) {
+	var journal Journal
+
+	err := c.call(ctx, http.MethodGet, "/journal?"+url.Values{"tenant": {tenant}}.Encode(), nil, &journal)
+
+	return journal, err
+}
+
 // SetFault adds a fault and returns it with its id.
 func (c *Client) SetFault(ctx context.Context, f Fault) (Fault, error) {
 	var set Fault

@@ -2,7 +2,6 @@ package cloudsim
 
 import (
 	"maps"
-	"strings"
 	"sync"
 	"time"
 )
@@ -12,6 +11,7 @@ const (
 	DefaultDelay        = 300 * time.Millisecond
 	defaultMaxResources = 200_000
 	defaultMaxEntries   = 500_000
+	defaultMaxJournal   = 100_000
 	defaultMaxFaults    = 1000
 	// claimPatience is how long a name is kept for a resource that is being
 	// made in the emulator. Who made it may have died.
@@ -30,13 +30,20 @@ type Options struct {
 	// entries.
 	MaxResources int
 	MaxEntries   int
-	// Now is the clock.
+	// MaxTransitions bounds the journal, which forgets its oldest ones, too.
+	// Default 100 000.
+	MaxTransitions int
+	// NameRest is how long the name of a deleted queue stays taken, a minute in
+	// AWS. Default DefaultDelay.
+	NameRest time.Duration
+	// Now is the clock. It must not go back. Default Clock.
 	Now func() time.Time
 }
 
 // Cloud is a simulated account. It is safe for concurrent use.
 type Cloud struct {
 	now          func() time.Time
+	rest         time.Duration
 	delays       map[string]time.Duration
 	quotas       map[string]int
 	maxResources int
@@ -49,8 +56,13 @@ type Cloud struct {
 	passing map[*Resource]struct{}
 	// revisions are the newest ones of families of task definitions.
 	revisions map[place]int
-	journal   journal
-	script    script
+	// resting are the names of deleted queues that are not free yet.
+	resting map[place]time.Time
+	log     recent[Entry]
+	journal recent[Transition]
+	script  script
+	// at is when the current operation happens: all of it at one moment.
+	at time.Time
 
 	closeOnce sync.Once
 	closed    chan struct{}
@@ -67,12 +79,15 @@ func New(opts Options) *Cloud {
 			TypeInstance: DefaultDelay, TypeService: DefaultDelay, TypeLoadBalancer: DefaultDelay,
 		},
 		quotas:       maps.Clone(opts.Quotas),
-		maxResources: opts.MaxResources,
+		maxResources: orDefault(opts.MaxResources, defaultMaxResources),
 		kinds:        kinds(),
 		resources:    map[string]map[place]*Resource{},
 		passing:      map[*Resource]struct{}{},
 		revisions:    map[place]int{},
-		journal:      journal{limit: opts.MaxEntries},
+		resting:      map[place]time.Time{},
+		rest:         orDefault(opts.NameRest, DefaultDelay),
+		log:          recent[Entry]{limit: orDefault(opts.MaxEntries, defaultMaxEntries)},
+		journal:      recent[Transition]{limit: orDefault(opts.MaxTransitions, defaultMaxJournal)},
 		script:       script{limit: defaultMaxFaults},
 		closed:       make(chan struct{}),
 	}
@@ -80,18 +95,18 @@ func New(opts Options) *Cloud {
 	maps.Copy(c.delays, opts.Delays)
 
 	if c.now == nil {
-		c.now = time.Now
-	}
-
-	if c.maxResources <= 0 {
-		c.maxResources = defaultMaxResources
-	}
-
-	if c.journal.limit <= 0 {
-		c.journal.limit = defaultMaxEntries
+		c.now = Clock()
 	}
 
 	return c
+}
+
+func orDefault[N int | time.Duration](given, fallback N) N {
+	if given > 0 {
+		return given
+	}
+
+	return fallback
 }
 
 // Close ends requests that hang.
@@ -105,7 +120,7 @@ func (c *Cloud) create(req Creation, faultID string) (Resource, *Error) {
 	c.settle()
 
 	r := &Resource{
-		Type: req.Type, Region: req.Region, State: StateAvailable, CreatedAt: c.now(), UpdatedAt: c.now(),
+		Type: req.Type, Region: req.Region, State: StateAvailable, CreatedAt: c.at, UpdatedAt: c.at,
 		Inputs: maps.Clone(req.Inputs), Outputs: maps.Clone(req.Outputs), Tags: maps.Clone(req.Tags),
 	}
 
@@ -119,11 +134,15 @@ func (c *Cloud) create(req Creation, faultID string) (Resource, *Error) {
 	}
 
 	if req.Claim {
-		r.claimEnds = c.now().Add(claimPatience)
+		r.claimEnds = c.at.Add(claimPatience)
 	}
 
 	c.pass(r, StateCreating)
 	c.put(r)
+
+	if !req.Claim {
+		c.note(EventCreated, r, faultID, false)
+	}
 
 	return r.clone(), nil
 }
@@ -178,47 +197,6 @@ func (c *Cloud) withinQuota(r *Resource) *Error {
 	}
 }
 
-// claim gives r its id and makes sure that nobody has its name.
-func (c *Cloud) claim(k kind, r *Resource) *Error {
-	name := r.Text(k.name)
-	if k.lower {
-		name = strings.ToLower(name)
-	}
-
-	switch {
-	case k.id != nil:
-		r.ID = k.id(c, r)
-	case k.prefix != "":
-		r.ID = newID(k.prefix)
-	case k.name == "":
-		r.ID = newUUID()
-	default:
-		r.ID = name
-	}
-
-	if k.name == "" {
-		return nil
-	}
-
-	if k.names != nil && !k.names.MatchString(name) {
-		return k.badName(name)
-	}
-
-	for _, other := range c.resources[r.Type] {
-		if other.claim() && !other.claimEnds.After(c.now()) {
-			c.drop(other)
-
-			continue
-		}
-
-		if other.Text(k.name) == name && k.clash(r, other) {
-			return k.taken(r)
-		}
-	}
-
-	return nil
-}
-
 // get returns one resource.
 func (c *Cloud) get(typ, region, id string) (Resource, *Error) {
 	c.mu.Lock()
@@ -267,7 +245,7 @@ func (c *Cloud) change(req Change, faultID string) (Resource, *Error) {
 	}
 
 	changed := changedBy(r, req)
-	changed.UpdatedAt = c.now()
+	changed.UpdatedAt = c.at
 
 	k := c.kinds[req.Type]
 	if k.check != nil && !req.Behind && req.Inputs != nil {
@@ -279,17 +257,18 @@ func (c *Cloud) change(req Change, faultID string) (Resource, *Error) {
 		maps.Copy(changed.Outputs, req.Outputs)
 	}
 
-	op := OperationUpdate
+	op, event := OperationUpdate, EventUpdated
 	if req.Completes {
-		op = OperationCreate
+		op, event = OperationCreate, EventCreated
 	}
 
-	c.record(op, &changed, err, faultID, req.Behind)
-
 	if err != nil {
+		c.record(op, r, err, faultID, req.Behind)
+
 		return Resource{}, err
 	}
 
+	c.record(op, &changed, nil, faultID, req.Behind)
 	c.drop(r)
 
 	if !req.Behind && req.Inputs != nil {
@@ -297,6 +276,7 @@ func (c *Cloud) change(req Change, faultID string) (Resource, *Error) {
 	}
 
 	c.put(&changed)
+	c.note(event, &changed, faultID, req.Behind)
 
 	return changed.clone(), nil
 }
@@ -328,61 +308,20 @@ func changedBy(r *Resource, req Change) Resource {
 	return changed
 }
 
-// remove deletes a resource or refuses to.
-func (c *Cloud) remove(req Removal, faultID string) *Error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-
-	c.settle()
-
-	r, err := c.lookUp(req.Type, req.Region, req.ID)
-	if err != nil {
-		c.record(OperationDelete, &Resource{Type: req.Type, Region: req.Region, ID: req.ID}, err, faultID, req.Behind)
-
-		return err
-	}
-
-	k, arguments := c.kinds[req.Type], &Resource{Inputs: req.Arguments}
-	if k.blocked != nil && !req.Behind {
-		err = k.blocked(c, r, arguments)
-	}
-
-	if !r.claim() {
-		c.record(OperationDelete, r, err, faultID, req.Behind)
-	}
-
-	if err != nil {
-		return err
-	}
-
-	if k.deleted != nil && !req.Behind {
-		k.deleted(c, r, arguments)
-	}
-
-	switch {
-	case req.Behind:
-		c.drop(r)
-	case k.retained != "":
-		r.State, r.UpdatedAt = k.retained, c.now()
-	default:
-		c.pass(r, StateDeleting)
-
-		if r.State != StateDeleting {
-			c.drop(r)
-		}
-	}
-
-	return nil
-}
-
 func (c *Cloud) record(op Operation, r *Resource, err *Error, faultID string, behind bool) {
 	entry := Entry{
-		Time: c.now(), Operation: op, Type: r.Type, ID: r.ID, Region: r.Region, Tenant: r.Tenant(), Tags: r.Tags,
+		Time: c.at, Operation: op, Type: r.Type, ID: r.ID, Region: r.Region, Tenant: r.Tenant(), Tags: maps.Clone(r.Tags),
 		Fault: faultID, Behind: behind,
 	}
+
 	if err != nil {
 		entry.Code = err.Code
+		c.noteFailure(op, r, err, faultID)
 	}
 
-	c.journal.add(entry)
+	c.log.add(func(sequence int64) Entry {
+		entry.Sequence = sequence
+
+		return entry
+	})
 }

@@ -21,6 +21,12 @@ func dataKinds() map[string]kind {
 				return badRequest("QueueAlreadyExists",
 					"A queue already exists with the same name and a different value for attribute(s): %s", r.Text("name"))
 			},
+			rests: true,
+			// https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_DeleteQueue.html
+			tired: func() *Error {
+				return badRequest("AWS.SimpleQueueService.QueueDeletedRecently",
+					"You must wait 60 seconds after deleting a queue before you can create another with the same name.")
+			},
 			missing: func(string) *Error {
 				return notFound("AWS.SimpleQueueService.NonExistentQueue", "The specified queue does not exist.")
 			},
@@ -146,10 +152,12 @@ func tableBlocked(_ *Cloud, r, _ *Resource) *Error {
 func tableDeleted(c *Cloud, r, _ *Resource) {
 	for _, recovery := range r.parts("pointInTimeRecovery") {
 		if recovery.flag("enabled") {
-			c.put(&Resource{
+			backup := &Resource{
 				Type: TypeBackup, ID: r.Text("arn") + "/backup/" + newUUID(), Region: r.Region, State: StateAvailable,
-				CreatedAt: c.now(), UpdatedAt: c.now(), Inputs: map[string]any{"tableName": r.Text("name"), "backupType": "SYSTEM"},
-			})
+				CreatedAt: c.at, UpdatedAt: c.at, Inputs: map[string]any{"tableName": r.Text("name"), "backupType": "SYSTEM"},
+			}
+			c.put(backup)
+			c.note(EventCreated, backup, "", false)
 		}
 	}
 }

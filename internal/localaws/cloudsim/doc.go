@@ -6,6 +6,8 @@
 // tables, buckets, keys, topics) are in the emulator beside it, and are only
 // listed here, so that one inventory by tag knows every resource of a tenant.
 //
-// Faults can be scripted: see Fault. Every mutation is in an append-only log:
-// see Entry. Everything is bounded, in memory, and served to this machine only.
+// Faults can be scripted: see Fault. Every mutation that was asked for is in an
+// append-only log, see Entry, and every step in the life of a resource in a
+// journal, see Transition. Everything is bounded, in memory, and served to this
+// machine only.
 package cloudsim

@@ -213,7 +213,9 @@ func subnetBlocked(c *Cloud, r, _ *Resource) *Error {
 }
 
 // attached reports whether a load balancer or the tasks of a service have network
-// interfaces in a subnet or with a security group.
+// interfaces in a subnet or with a security group. Tasks that are being stopped
+// have theirs until they are.
+// https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-lifecycle-explanation.html
 func (c *Cloud) attached(region, id string) bool {
 	for _, balancer := range c.of(TypeLoadBalancer, region) {
 		if balancer.uses(id, "subnets", "securityGroups") {
@@ -222,7 +224,7 @@ func (c *Cloud) attached(region, id string) bool {
 	}
 
 	for _, service := range c.of(TypeService, region) {
-		if count, _ := service.number("desiredCount"); count == 0 {
+		if count, _ := service.number("desiredCount"); count == 0 && service.State == StateAvailable {
 			continue
 		}
 

@@ -54,6 +54,10 @@ func ecsKinds() map[string]kind {
 			taken: func(*Resource) *Error {
 				return badRequest(codeInvalidParameter, "Creation of service was not idempotent.").modeled()
 			},
+			// https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_DeleteService.html
+			leaving: func() *Error {
+				return badRequest(codeInvalidParameter, "Unable to Start a service that is still Draining.").modeled()
+			},
 			missing: func(string) *Error { return notFound("ServiceNotFoundException", "Service not found.").modeled() },
 			check:   checkService,
 			blocked: serviceBlocked,

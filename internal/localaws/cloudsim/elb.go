@@ -158,7 +158,7 @@ func balancerDeleted(c *Cloud, r, _ *Resource) {
 	for _, listener := range c.of(TypeListener, r.Region) {
 		if listener.Text(balancerProperty) == r.ID {
 			c.dropRules(listener)
-			c.drop(listener)
+			c.lose(listener)
 		}
 	}
 }
@@ -166,7 +166,7 @@ func balancerDeleted(c *Cloud, r, _ *Resource) {
 func (c *Cloud) dropRules(listener *Resource) {
 	for _, rule := range c.of(TypeListenerRule, listener.Region) {
 		if rule.Text("listenerArn") == listener.ID {
-			c.drop(rule)
+			c.lose(rule)
 		}
 	}
 }

@@ -67,6 +67,13 @@ type kind struct {
 	names   *regexp.Regexp
 	badName func(name string) *Error
 	taken   func(r *Resource) *Error
+	// leaving refuses the name of a resource that is being deleted; nil where
+	// AWS says the same as of one that stays.
+	leaving func() *Error
+	// rests makes a name stay taken for a while after its resource is gone,
+	// which tired says.
+	rests   bool
+	tired   func() *Error
 	missing func(id string) *Error
 	// check judges a creation or the result of a change; old is nil for a
 	// creation.
@@ -79,11 +86,6 @@ type kind struct {
 	deleted func(c *Cloud, r, arguments *Resource)
 	// retained is the state that a deleted resource stays in; "" removes it.
 	retained State
-}
-
-// clash reports whether two resources of one name cannot both be.
-func (k kind) clash(a, b *Resource) bool {
-	return (k.global || a.Region == b.Region) && (k.scope == "" || a.Text(k.scope) == b.Text(k.scope))
 }
 
 // kinds is rebuilt for each simulator, so that there is no shared state.

@@ -91,7 +91,7 @@ func keyDeleted(c *Cloud, r, arguments *Resource) {
 		window = maxDeletionWindow
 	}
 
-	r.set("deletionDate", c.now().AddDate(0, 0, window).UTC().Format("2006-01-02T15:04:05Z"))
+	r.set("deletionDate", c.at.AddDate(0, 0, window).UTC().Format("2006-01-02T15:04:05Z"))
 }
 
 // checkAlias: alias/aws/ is Amazon's, and the key must be there.

@@ -1,9 +1,6 @@
 package cloudsim
 
-import (
-	"maps"
-	"time"
-)
+import "time"
 
 // Operation is what was asked of a resource.
 type Operation string
@@ -36,31 +33,4 @@ type Entry struct {
 	Fault string `json:"fault,omitempty"`
 	// Behind marks changes that a test made behind the engine's back.
 	Behind bool `json:"behind,omitempty"`
-}
-
-// journal keeps the newest entries.
-type journal struct {
-	limit   int
-	last    int64
-	entries []Entry
-}
-
-func (j *journal) add(e Entry) {
-	j.last++
-	e.Sequence = j.last
-	e.Tags = maps.Clone(e.Tags)
-
-	if len(j.entries) == j.limit {
-		j.entries = j.entries[1:]
-	}
-
-	j.entries = append(j.entries, e)
-}
-
-// after returns the entries with a higher sequence.
-func (j *journal) after(sequence int64) []Entry {
-	first := j.last - int64(len(j.entries))
-	skip := min(max(sequence-first, 0), int64(len(j.entries)))
-
-	return append([]Entry{}, j.entries[skip:]...)
 }

@@ -324,18 +324,26 @@ func instanceBlocked(c *Cloud, r, arguments *Resource) *Error {
 	return nil
 }
 
+// instanceDeleted: the database is deleting until its snapshot is made.
+// https://docs.aws.amazon.com/AmazonRDS/latest/APIReference/API_DeleteDBInstance.html
 func instanceDeleted(c *Cloud, r, arguments *Resource) {
 	snapshot := strings.ToLower(arguments.Text("finalSnapshotIdentifier"))
 	if arguments.flag("skipFinalSnapshot") || snapshot == "" {
 		return
 	}
 
-	c.put(&Resource{
-		Type: TypeSnapshot, ID: snapshot, Region: r.Region, State: StateAvailable, CreatedAt: c.now(), UpdatedAt: c.now(),
+	made := &Resource{
+		Type: TypeSnapshot, ID: snapshot, Region: r.Region, State: StateAvailable, CreatedAt: c.at, UpdatedAt: c.at,
 		Inputs: map[string]any{
 			"dbSnapshotIdentifier": snapshot, "dbInstanceIdentifier": r.ID, "kmsKeyId": r.Text("kmsKeyId"),
 		},
 		Outputs: map[string]any{"dbSnapshotArn": arn("rds", r.Region, "snapshot:"+snapshot)},
 		Tags:    maps.Clone(r.Tags),
-	})
+	}
+	if delay := c.delays[r.Type]; delay > 0 {
+		made.State, made.settlesAt = StateCreating, c.at.Add(delay)
+	}
+
+	c.put(made)
+	c.note(EventCreated, made, "", false)
 }

@@ -25,6 +25,7 @@ const (
 //	GET    /_cloud/resource?type=…&region=…&id=…
 //	GET    /_cloud/resources?type=…&region=…&tag.NAME=VALUE&pendingDeletion=true
 //	GET    /_cloud/log?after=SEQUENCE
+//	GET    /_cloud/journal?tenant=…
 //	POST, GET, DELETE /_cloud/faults[?id=…]
 //
 // and, at /, GetResources of the Resource Groups Tagging API as AWS's SDKs ask
@@ -37,6 +38,7 @@ func (c *Cloud) Handler() http.Handler {
 	mux.HandleFunc("GET "+PathPrefix+"/resource", c.serveGet)
 	mux.HandleFunc("GET "+PathPrefix+"/resources", c.serveList)
 	mux.HandleFunc("GET "+PathPrefix+"/log", c.serveLog)
+	mux.HandleFunc("GET "+PathPrefix+"/journal", c.serveJournal)
 	mux.HandleFunc("POST "+PathPrefix+"/faults", c.serveSetFault)
 	mux.HandleFunc("GET "+PathPrefix+"/faults", c.serveFaults)
 	mux.HandleFunc("DELETE "+PathPrefix+"/faults", c.serveClearFaults)
@@ -220,10 +222,14 @@ func (c *Cloud) serveLog(w http.ResponseWriter, r *http.Request) {
 	}
 
 	c.mu.Lock()
-	entries := c.journal.after(after)
+	entries := c.log.after(after)
 	c.mu.Unlock()
 
 	writeJSON(w, http.StatusOK, entries)
+}
+
+func (c *Cloud) serveJournal(w http.ResponseWriter, r *http.Request) {
+	writeJSON(w, http.StatusOK, c.history(r.URL.Query().Get("tenant")))
 }
 
 func (c *Cloud) serveSetFault(w http.ResponseWriter, r *http.Request) {

@@ -10,6 +10,12 @@ func (c *Cloud) refuse(op Operation, r *Resource, err *Error, faultID string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
+	c.settle()
+
+	if there := c.find(r.Type, r.Region, r.ID); there != nil {
+		r = there
+	}
+
 	c.record(op, r, err, faultID, false)
 }
 
