@@ -32,6 +32,9 @@ type Topology struct {
 	Phase      tenant.Phase      `json:"phase"`
 	Program    string            `json:"program"`
 	Parameters tenant.Parameters `json:"parameters,omitempty"`
+	// Network is the range that the address pool of the tier gave, in CIDR form,
+	// or "".
+	Network string `json:"network,omitempty"`
 	// RoleARN is the role that the provider assumes, "" for the worker's own.
 	RoleARN string `json:"roleArn,omitempty"`
 	// Protect is set once the topology stood: it guards resources that hold

@@ -134,6 +134,9 @@ type Blueprint struct {
 	OnCreate      FailurePolicy `json:"onCreate,omitempty"`
 	OnUpdate      FailurePolicy `json:"onUpdate,omitempty"`
 	MaxAttempts   int           `json:"maxAttempts,omitempty"`
+	// Addresses is where a topology gets the range of its network from; nil
+	// where the program has its own way.
+	Addresses *AddressPool `json:"addresses,omitempty"`
 	// Bake is how long what a change to this tier replaced still stands.
 	Bake time.Duration `json:"bakeNanos,omitempty"`
 	// Hook moves the data of a tenant that changes to this tier. Without one
