@@ -15,8 +15,10 @@ import (
 type BridgeParameters struct {
 	// ClusterARN is the shared ECS cluster, in the tenant's region.
 	ClusterARN string `form:"clusterArn" json:"clusterArn" required:"true"`
-	// ListenerARN is the HTTPS listener of the shared load balancer.
+	// ListenerARN is the listener of the shared load balancer.
 	ListenerARN string `form:"listenerArn" json:"listenerArn" required:"true"`
+	// Scheme is how customers speak to the listener: https, or http.
+	Scheme string `form:"scheme" json:"scheme"`
 	// VPCID is the VPC of the shared cluster.
 	VPCID string `form:"vpcId" json:"vpcId" required:"true"`
 	// SubnetIDs is the private subnets, in at least two zones.
@@ -109,7 +111,8 @@ func Bridge() engine.Program {
 
 func bridgeDefaults() BridgeParameters {
 	return BridgeParameters{
-		ContainerPort: defaultPort, HealthCheckPath: "/", CPU: defaultCPU, Memory: defaultMemory, DesiredCount: defaultCount,
+		Scheme: "https", ContainerPort: defaultPort, HealthCheckPath: "/",
+		CPU: defaultCPU, Memory: defaultMemory, DesiredCount: defaultCount,
 		HashKey: "pk", RangeKey: "sk", PointInTimeRecovery: true,
 		VisibilitySeconds: defaultVisibility, MessageRetentionDays: defaultMessageDays, MaxReceiveCount: defaultReceives,
 		LogRetentionDays: defaultLogDays,
@@ -196,9 +199,10 @@ func deployBridge(ctx *pulumi.Context, topology engine.Topology, p BridgeParamet
 	at := placeOf(p.ClusterARN)
 
 	identity, err := NewIdentity(ctx, topology, IdentityArgs{
-		Service: "ecs-tasks.amazonaws.com", Account: at.account,
-		Source: fmt.Sprintf("arn:%s:ecs:%s:%s:*", at.partition, at.region, at.account),
-		Allow:  []Statement{table.Access(), queue.Access(), writeLogs(logs)},
+		Service: tasks, Account: pulumi.String(at.account),
+		Source: pulumi.Sprintf("arn:%s:ecs:%s:%s:*", at.partition, at.region, at.account),
+		Part:   "app", Description: "What tenant " + topology.Tenant.String() + " runs as",
+		Allow: []Statement{table.Access(), queue.Access(), writeLogs(logs)},
 	}, made)
 	if err != nil {
 		return nil, fmt.Errorf("declaring the identity: %w", err)
@@ -217,7 +221,7 @@ func deployBridge(ctx *pulumi.Context, topology engine.Topology, p BridgeParamet
 		OutputIsolation:          pulumi.String(NameBridge),
 		OutputServing:            pulumi.Bool(serving(topology)),
 		OutputRegion:             pulumi.String(topology.Region),
-		OutputEndpoint:           pulumi.String("https://" + host),
+		OutputEndpoint:           pulumi.String(p.Scheme + "://" + host),
 		OutputTableName:          table.Table.Name,
 		OutputQueueURL:           queue.Queue.Url,
 		OutputDeadLetterQueueURL: queue.DeadLetters.Url,

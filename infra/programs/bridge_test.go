@@ -48,6 +48,11 @@ func TestBridge(t *testing.T) {
 			require.Contains(t, r.Provider, "::"+provider+"::", name)
 		}
 	}
+
+	plain := must(t, programs.Bridge(), bridged(with("scheme", `"http"`)))
+	require.Equal(t, "http://acme-t1-app.tenants.example.com", plain.outputs["endpoint"])
+	require.Equal(t, "What tenant acme runs as", out.inputs("t1-role")["description"])
+	require.Equal(t, "acme-t1-app", out.inputs("t1-role")["name"])
 }
 
 func TestBridgeData(t *testing.T) {

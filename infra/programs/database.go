@@ -47,8 +47,18 @@ const (
 	portPostgres = 5432
 	masterUser   = "lessor"
 	// logsPostgres is what RDS calls PostgreSQL's own log.
-	logsPostgres = "postgresql"
+	logsPostgres  = "postgresql"
+	maxStorageGiB = 65536
 )
+
+// checkGrowth judges what storage grows to by itself.
+func checkGrowth(storage, most int) error {
+	if most != 0 && (most <= storage || most > maxStorageGiB) {
+		return problem("maxStorageGiB", "%d must be 0 or above storageGiB (%d) and at most %d", most, storage, maxStorageGiB)
+	}
+
+	return nil
+}
 
 // NewDatabase declares a database. A suspended tenant keeps it, but nothing can
 // connect to it.

@@ -45,7 +45,7 @@ func TestDocs(t *testing.T) {
 
 	page.WriteString(docsHead)
 
-	for _, name := range []string{programs.NamePool, programs.NameBridge, programs.NameSilo} {
+	for _, name := range []string{programs.NamePool, programs.NameBridge, programs.NameSilo, programs.NameShared} {
 		d, ok := programs.Describe(programs.All()[name])
 		require.True(t, ok, name)
 
@@ -131,6 +131,7 @@ func TestDescriptionsAreComplete(t *testing.T) {
 
 	for name, top := range map[string]engine.Topology{
 		programs.NamePool: topology(with("sharedEndpoint", `"x"`)), programs.NameBridge: bridged(), programs.NameSilo: topology(),
+		programs.NameShared: topology(),
 	} {
 		program := programs.All()[name]
 		d, ok := programs.Describe(program)

@@ -7,6 +7,10 @@ import (
 	"strconv"
 )
 
+// tasks is the service that takes the roles of tasks.
+// https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-iam-roles.html
+const tasks = "ecs-tasks.amazonaws.com"
+
 // fargateMemory is how much memory goes with how much CPU: from, to and the step,
 // in MiB. https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-cpu-memory-error.html
 func fargateMemory() map[int][3]int {

@@ -23,8 +23,12 @@ type IdentityArgs struct {
 	Service string
 	// Account and Source bound on whose behalf it does: an account, and the
 	// ARNs of it that match.
-	Account string
-	Source  string
+	Account pulumi.StringInput
+	Source  pulumi.StringInput
+	// Part is what the role is of, in its physical name; Description says so to
+	// people.
+	Part        string
+	Description string
 	// Allow is all that the role may do.
 	Allow []Statement
 }
@@ -47,13 +51,13 @@ func NewIdentity(ctx *pulumi.Context, topology engine.Topology, args IdentityArg
 	}
 
 	within := pulumi.Parent(identity)
-	name := topology.PhysicalName("app", maxRoleName)
+	name := topology.PhysicalName(args.Part, maxRoleName)
 
 	var err error
 
 	identity.Role, err = iam.NewRole(ctx, topology.Name("role"), &iam.RoleArgs{
 		Name:             pulumi.String(name),
-		Description:      pulumi.String("What tenant " + topology.Tenant.String() + " runs as"),
+		Description:      pulumi.String(args.Description),
 		AssumeRolePolicy: args.trust(),
 		Tags:             named(name),
 	}, within)
@@ -83,8 +87,8 @@ func (args IdentityArgs) trust() pulumi.StringOutput {
 			"Action":    pulumi.String("sts:AssumeRole"),
 			"Principal": pulumi.Map{"Service": pulumi.String(args.Service)},
 			"Condition": pulumi.Map{
-				"StringEquals": pulumi.Map{"aws:SourceAccount": pulumi.String(args.Account)},
-				"ArnLike":      pulumi.Map{"aws:SourceArn": pulumi.String(args.Source)},
+				"StringEquals": pulumi.Map{"aws:SourceAccount": args.Account},
+				"ArnLike":      pulumi.Map{"aws:SourceArn": args.Source},
 			},
 		}},
 	})

@@ -27,6 +27,11 @@ func (r *recorder) NewResource(args pulumi.MockResourceArgs) (string, resource.P
 
 	state := args.Inputs.Copy()
 	state["arn"] = resource.NewStringProperty("arn:" + args.Name)
+
+	if args.TypeToken == "aws:ec2/vpc:Vpc" {
+		state["arn"] = resource.NewStringProperty("arn:aws:ec2:eu-west-1:123456789012:vpc/" + args.Name)
+	}
+
 	state["keyId"] = resource.NewStringProperty("key-of-" + args.Name)
 	state["endpoint"] = resource.NewStringProperty(args.Name + ".example:5432")
 	state["url"] = resource.NewStringProperty("https://sqs.example/" + args.Name)

@@ -3,6 +3,8 @@ package programs
 import (
 	"fmt"
 	"net/netip"
+	"regexp"
+	"strings"
 
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/ec2"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
@@ -103,7 +105,9 @@ func subnetRange(vpc netip.Prefix, index int) netip.Prefix {
 }
 
 // parseRange reads the range of a VPC and explains what is wrong with it.
-func parseRange(name, cidr string) (netip.Prefix, error) {
+func parseRange(cidr string) (netip.Prefix, error) {
+	const name = "cidr"
+
 	prefix, err := netip.ParsePrefix(cidr)
 
 	switch {
@@ -118,6 +122,42 @@ func parseRange(name, cidr string) (netip.Prefix, error) {
 	default:
 		return prefix, nil
 	}
+}
+
+var zoneForm = regexp.MustCompile(`^[a-z]{2}(-[a-z]+)+-\d[a-z]$`)
+
+// checkZones judges the names of zones; none leaves the choice to us.
+func checkZones(zones []string) error {
+	if len(zones) == 0 {
+		return nil
+	}
+
+	if len(zones) < minZones || len(zones) > maxZones {
+		return problem("zones", "%d zones are not between %d and %d", len(zones), minZones, maxZones)
+	}
+
+	for _, zone := range zones {
+		if !zoneForm.MatchString(zone) {
+			return problem("zones", "%q is no availability zone such as eu-west-1a", zone)
+		}
+	}
+
+	return distinct("zones", zones)
+}
+
+// placeZones are the zones named, or the first n of the region.
+func placeZones(region string, named []string, n int) ([]string, error) {
+	if len(named) == 0 {
+		return zonesOf(region, n), nil
+	}
+
+	for _, zone := range named {
+		if !strings.HasPrefix(zone, region) {
+			return nil, problem("zones", "%s is not in the tenant's region %s", zone, region)
+		}
+	}
+
+	return named, nil
 }
 
 // zonesOf names the first n zones of a region, which needs no call to AWS.

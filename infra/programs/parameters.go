@@ -34,6 +34,9 @@ var forms = map[string]*regexp.Regexp{ //nolint:gochecknoglobals // a constant
 	"listenerArn":    regexp.MustCompile(arnPartition + `elasticloadbalancing` + arnPlace + `listener/app/[A-Za-z0-9/-]+$`),
 	"roleArn":        regexp.MustCompile(arnPartition + `iam::\d{12}:role/[\w+=,.@/-]+$`),
 	"certificateArn": regexp.MustCompile(`^(arn:aws[a-z-]*:(acm|iam):[a-z0-9-]*:\d{12}:(server-)?certificate/[\w+=,.@/-]+)?$`),
+	// https://docs.aws.amazon.com/AmazonECR/latest/userguide/repository-create.html
+	"repositoryArn": regexp.MustCompile(arnPartition + `ecr` + arnPlace + `repository/[a-z0-9][a-z0-9._/-]{1,255}$`),
+	"scheme":        regexp.MustCompile(`^https?$`),
 	// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/resource-ids.html
 	"vpcId":           regexp.MustCompile(`^vpc-[0-9a-f]{8,17}$`),
 	"subnetId":        regexp.MustCompile(`^subnet-[0-9a-f]{8,17}$`),

@@ -20,7 +20,7 @@ type PoolParameters struct {
 
 // Outputs that tell the API layer how to route to a tenant, of every program.
 const (
-	// OutputIsolation is pool, bridge or silo.
+	// OutputIsolation is pool, bridge or silo, or shared for what others share.
 	OutputIsolation = "isolation"
 	// OutputServing is false for a tenant that is suspended.
 	OutputServing = "serving"

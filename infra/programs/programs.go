@@ -16,11 +16,12 @@ const (
 	NamePool   = "pool"
 	NameBridge = "bridge"
 	NameSilo   = "silo"
+	NameShared = "shared"
 )
 
 // All returns the programs of the shipped catalog. The map is the caller's own.
 func All() engine.Programs {
-	return engine.Programs{NamePool: Pool(), NameBridge: Bridge(), NameSilo: Silo()}
+	return engine.Programs{NamePool: Pool(), NameBridge: Bridge(), NameSilo: Silo(), NameShared: Shared()}
 }
 
 // New makes a program of a function. P is a struct whose json tags name the
@@ -47,7 +48,7 @@ type program[P any] struct {
 // routing are the outputs of every program, and those of one.
 func routing(own ...Output) []Output {
 	return append([]Output{
-		{OutputIsolation, "The program: pool, bridge or silo."},
+		{OutputIsolation, "The program: pool, bridge or silo; shared for what others share."},
 		{OutputServing, "Whether the tenant is served: false while it is suspended."},
 		{OutputRegion, "Where the tenant is."},
 	}, own...)

@@ -18,10 +18,11 @@ func TestAllIsTheCallersOwn(t *testing.T) {
 	t.Parallel()
 
 	all := programs.All()
-	require.Len(t, all, 3)
+	require.Len(t, all, 4)
 	require.Contains(t, all, "bridge")
 	require.Contains(t, all, "pool")
 	require.Contains(t, all, "silo")
+	require.Contains(t, all, "shared")
 
 	delete(all, "pool")
 	require.Contains(t, programs.All(), "pool")
@@ -30,7 +31,7 @@ func TestAllIsTheCallersOwn(t *testing.T) {
 func TestBadParametersAreNamed(t *testing.T) {
 	t.Parallel()
 
-	silo, pool, bridge := programs.Silo(), programs.Pool(), programs.Bridge()
+	silo, pool, bridge, common := programs.Silo(), programs.Pool(), programs.Bridge(), programs.Shared()
 
 	for name, tc := range map[string]struct {
 		program    engine.Program
@@ -91,7 +92,18 @@ func TestBadParametersAreNamed(t *testing.T) {
 		"kept too long":          {bridge, shared(`"messageRetentionDays": 15`), "messageRetentionDays: 15"},
 		"never a dead letter":    {bridge, shared(`"maxReceiveCount": 0`), "maxReceiveCount: 0"},
 		"term of one's own":      {bridge, shared(`"logRetentionDays": 31`), "logRetentionDays: 31 is none of"},
-		"password refused":       {silo, `"password": "x"`, "password: unknown parameter"},
+		"bad scheme":             {bridge, shared(`"scheme": "tcp"`), `scheme: "tcp" must match`},
+		"shared, one zone":       {common, `"azs": 1`, "azs: 1 is not between 2 and 6"},
+		"shared, zone twice":     {common, `"zones": ["eu-west-1a", "eu-west-1a"]`, "zones: eu-west-1a is named twice"},
+		"shared, public range":   {common, `"cidr": "8.8.0.0/16"`, "cidr: 8.8.0.0/16 is not private"},
+		"shared, growth to less": {common, `"maxStorageGiB": 20`, "maxStorageGiB: 20 must be 0 or above"},
+		"shared, term":           {common, `"logRetentionDays": 31`, "logRetentionDays: 31 is none of"},
+		"shared, no repository":  {common, `"repositoryArns": ["app"]`, `repositoryArns: "app" must match`},
+		"shared, twice the same": {
+			common, `"repositoryArns": ["arn:aws:ecr:eu-west-1:123456789012:repository/app", "arn:aws:ecr:eu-west-1:123456789012:repository/app"]`,
+			"repositoryArns: arn:aws:ecr:eu-west-1:123456789012:repository/app is named twice",
+		},
+		"password refused": {silo, `"password": "x"`, "password: unknown parameter"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -3,8 +3,6 @@ package programs
 import (
 	"errors"
 	"fmt"
-	"regexp"
-	"strings"
 
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/ecs"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
@@ -60,14 +58,11 @@ const (
 // Bounds of the parameters.
 const (
 	minZones, maxZones = 2, 6
-	maxStorageGiB      = 65536
 
 	defaultStorageGiB  = 20
 	defaultBackupDays  = 7
 	defaultKeyDeletion = 30
 )
-
-var zoneForm = regexp.MustCompile(`^[a-z]{2}(-[a-z]+)+-\d[a-z]$`)
 
 // Silo is the program for tenants that share nothing: an own network over at
 // least two zones, an own key, a PostgreSQL database encrypted with it, and an ECS
@@ -102,50 +97,21 @@ func siloDefaults() SiloParameters {
 }
 
 func checkSilo(p SiloParameters) error {
-	_, rangeErr := parseRange("cidr", p.CIDR)
-	problems := []error{rangeErr, checkZones(p), checkLogTerm("logRetentionDays", p.LogRetentionDays)}
+	_, rangeErr := parseRange(p.CIDR)
 
-	if p.MaxStorageGiB != 0 && (p.MaxStorageGiB <= p.StorageGiB || p.MaxStorageGiB > maxStorageGiB) {
-		problems = append(problems, problem("maxStorageGiB", "%d must be 0 or above storageGiB (%d) and at most %d",
-			p.MaxStorageGiB, p.StorageGiB, maxStorageGiB))
-	}
-
-	return errors.Join(problems...)
-}
-
-func checkZones(p SiloParameters) error {
-	if len(p.Zones) == 0 {
-		return nil
-	}
-
-	if len(p.Zones) < minZones || len(p.Zones) > maxZones {
-		return problem("zones", "%d zones are not between %d and %d", len(p.Zones), minZones, maxZones)
-	}
-
-	for _, zone := range p.Zones {
-		if !zoneForm.MatchString(zone) {
-			return problem("zones", "%q is no availability zone such as eu-west-1a", zone)
-		}
-	}
-
-	return distinct("zones", p.Zones)
+	return errors.Join(rangeErr, checkZones(p.Zones), checkGrowth(p.StorageGiB, p.MaxStorageGiB),
+		checkLogTerm("logRetentionDays", p.LogRetentionDays))
 }
 
 func deploySilo(ctx *pulumi.Context, topology engine.Topology, p SiloParameters) (pulumi.Map, error) {
-	cidr, err := parseRange("cidr", p.CIDR)
+	cidr, err := parseRange(p.CIDR)
 	if err != nil {
 		return nil, err
 	}
 
-	zones := p.Zones
-	if len(zones) == 0 {
-		zones = zonesOf(topology.Region, p.AZs)
-	}
-
-	for _, zone := range zones {
-		if !strings.HasPrefix(zone, topology.Region) {
-			return nil, problem("zones", "%s is not in the tenant's region %s", zone, topology.Region)
-		}
+	zones, err := placeZones(topology.Region, p.Zones, p.AZs)
+	if err != nil {
+		return nil, err
 	}
 
 	provider, err := Provider(ctx, topology)

@@ -109,8 +109,6 @@ func TestSiloBalancer(t *testing.T) {
 	require.InEpsilon(t, 80.0, listener["port"], 0)
 	require.NotContains(t, listener, "certificateArn")
 
-	const certificate = "arn:aws:acm:eu-west-1:123456789012:certificate/12345678-1234-1234-1234-123456789012"
-
 	encrypted := must(t, programs.Silo(), topology(with("certificateArn", `"`+certificate+`"`))).inputs("t1-listener")
 	require.Equal(t, "HTTPS", encrypted["protocol"])
 	require.InEpsilon(t, 443.0, encrypted["port"], 0)
