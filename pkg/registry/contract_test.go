@@ -28,6 +28,7 @@ func TestContract(t *testing.T) {
 		maps.Copy(cases, releaseCases())
 		maps.Copy(cases, rowCases())
 		maps.Copy(cases, sweepCases())
+		maps.Copy(cases, addressCases())
 
 		for name, test := range cases {
 			t.Run(name, func(t *testing.T) {
