@@ -58,6 +58,8 @@ func TestALifeOnTheRealCLI(t *testing.T) {
 
 	var first seen
 
+	stashes := map[string]int{"pulumi:index:Stash": 2}
+
 	t.Log("a first up: init and up")
 
 	res := b.Run(t.Context(), 0, b.operation("Acme_1", false, "plain", plan.StepUp), first.watch())
@@ -67,6 +69,7 @@ func TestALifeOnTheRealCLI(t *testing.T) {
 	require.True(t, res.Clean)
 	require.True(t, res.StackCreated)
 	require.Equal(t, 2, res.Resources)
+	require.Equal(t, stashes, res.Types)
 	require.Equal(t, 4, res.Changes["create"], "two stashes, their group and the stack")
 	requireOutputs(t, res, `{"color": "blue", "generation": 1, "snapshot": "", "password": "[secret]",
 		"nested": {"list": ["open", "[secret]"]}}`)
@@ -85,6 +88,7 @@ func TestALifeOnTheRealCLI(t *testing.T) {
 	require.Equal(t, []string{"up"}, b.operations(t))
 	require.Equal(t, 1, res.Processes)
 	require.Equal(t, 2, res.Resources)
+	require.Equal(t, stashes, res.Types)
 	require.Zero(t, res.Changes["create"])
 
 	t.Log("a preview changes nothing")
@@ -97,6 +101,7 @@ func TestALifeOnTheRealCLI(t *testing.T) {
 	require.Empty(t, res.Changes)
 	require.Empty(t, res.Outputs)
 	require.Equal(t, 2, res.Resources)
+	require.Equal(t, stashes, res.Types)
 	require.Equal(t, []tenant.Difference{
 		{Type: "pulumi:index:Stash", Name: "t1-part0", Action: "update", Properties: []string{"input"}},
 		{Type: "pulumi:index:Stash", Name: "t1-part1", Action: "update", Properties: []string{"input"}},
@@ -111,6 +116,7 @@ func TestALifeOnTheRealCLI(t *testing.T) {
 	require.Equal(t, []string{"refresh"}, b.operations(t))
 	require.Empty(t, res.Report)
 	require.Equal(t, 2, res.Resources)
+	require.Equal(t, stashes, res.Types)
 
 	t.Log("protection holds against a destroy")
 
@@ -142,6 +148,7 @@ func TestALifeOnTheRealCLI(t *testing.T) {
 	require.Equal(t, []string{"up", "destroy"}, b.operations(t))
 	require.Equal(t, 2, res.Processes)
 	require.Zero(t, res.Resources)
+	require.Empty(t, res.Types)
 	require.False(t, res.StackCreated)
 
 	last = end.all()[len(end.all())-1]

@@ -65,9 +65,13 @@ var Exportable = exportable
 // BackendURLIn is BackendURL in another environment.
 var BackendURLIn = backendURL
 
+// CountTypes counts URNs by type.
+var CountTypes = countTypes
+
 // Collected is what events tell.
 type Collected struct {
 	Present     int
+	Types       map[string]int
 	Outputs     map[string]any
 	Changes     map[string]int
 	Differences []tenant.Difference
@@ -95,6 +99,7 @@ func Collect(step plan.Step, planned int, seen []events.EngineEvent, closed bool
 	c.collect(done)
 
 	result.Present, result.Outputs, result.Changes, result.Differences = len(c.present), c.outputs, c.changes, c.report()
+	result.Types = countTypes(c.present)
 	for _, d := range c.diagnostics {
 		result.Errors = append(result.Errors, d.resource+": "+d.message)
 	}

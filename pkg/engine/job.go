@@ -198,7 +198,7 @@ func (j *job) absent() bool {
 	return true
 }
 
-func (j *job) setResources(n int) { j.result.Resources, j.resources = n, n }
+func (j *job) setResources(n int) { j.result.Resources, j.result.Types, j.resources = n, nil, n }
 
 func (j *job) count(col *collector) {
 	if j.result.Changes == nil {

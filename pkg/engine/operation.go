@@ -50,8 +50,11 @@ type Result struct {
 	Changes map[string]int `json:"changes,omitempty"`
 	// Resources is how many the state holds afterwards, without the stack
 	// itself, components and providers. It is -1 if that is not known.
-	Resources int                 `json:"resources"`
-	Report    []tenant.Difference `json:"report,omitempty"`
+	Resources int `json:"resources"`
+	// Types counts them by Pulumi type: 40 types at most, and the rest as
+	// "other". It is nil where Resources is not known.
+	Types  map[string]int      `json:"types,omitempty"`
+	Report []tenant.Difference `json:"report,omitempty"`
 	// Repairs and Orphans are as in tenant.Outcome.
 	Repairs []tenant.Repair `json:"repairs,omitempty"`
 	Orphans []string        `json:"orphans,omitempty"`

@@ -288,6 +288,7 @@ func TestWhatEventsTell(t *testing.T) {
 
 			got := engine.Collect(plan.StepUp, 3, seen, closed)
 			require.Equal(t, 3, got.Present)
+			require.Equal(t, map[string]int{vpc: 3}, got.Types)
 			require.Equal(t, map[string]int{"update": 1}, got.Changes)
 			require.Equal(t, []string{vpc + " changed: bad", ": worse"}, got.Errors)
 			require.Empty(t, got.Differences)

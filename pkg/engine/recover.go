@@ -99,7 +99,7 @@ func (j *job) resolve(ctx context.Context) *tenant.Failure {
 		return failure
 	}
 
-	j.setResources(len(col.present))
+	j.setPresent(col.present)
 	j.tellResolved(ids)
 
 	return nil

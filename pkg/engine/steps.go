@@ -44,7 +44,7 @@ func (j *job) up(ctx context.Context, c call) *tenant.Failure {
 	}
 
 	j.result.Outputs = outputs
-	j.setResources(len(col.present))
+	j.setPresent(col.present)
 
 	return nil
 }
@@ -69,7 +69,7 @@ func (j *job) preview(ctx context.Context) *tenant.Failure {
 
 	// What a preview counts was not done, so it is no change.
 	j.result.Report = append(j.result.Report, col.report()...)
-	j.setResources(len(col.present))
+	j.setPresent(col.present)
 
 	return nil
 }
@@ -100,7 +100,7 @@ func (j *job) refresh(ctx context.Context) *tenant.Failure {
 	}
 
 	j.result.Report = append(j.result.Report, col.report()...)
-	j.setResources(len(col.present))
+	j.setPresent(col.present)
 
 	return nil
 }

@@ -47,6 +47,9 @@ type Record struct {
 	// Progress is of the operation that runs, Last of the one before.
 	Progress *Progress
 	Last     *Outcome
+	// History are the last operations in brief, the newest first. Last is among
+	// them, unless it asked for no step.
+	History []Past
 	// Unpublished is the id of the operation whose result event may not have
 	// reached the target yet, or "".
 	Unpublished string
@@ -174,8 +177,11 @@ type Outcome struct {
 	Changes map[string]int `json:"changes,omitempty"`
 	// Resources is how many the state holds, without the stack itself,
 	// components and providers.
-	Resources int      `json:"resources"`
-	Failure   *Failure `json:"failure,omitempty"`
+	Resources int `json:"resources"`
+	// Types counts them by Pulumi type, as far as that was ever known. Where
+	// there are very many types, the rarest are counted as "other".
+	Types   map[string]int `json:"types,omitempty"`
+	Failure *Failure       `json:"failure,omitempty"`
 	// Report lists what a preview or a refresh found.
 	Report []Difference `json:"report,omitempty"`
 	// Repairs lists what was mended because an earlier worker died.
