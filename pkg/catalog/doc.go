@@ -8,6 +8,9 @@
 //	  enterprise:
 //	    program: silo          # one of the programs that the worker was built with
 //	    parameters: {azs: 2}   # of the program; a tenant's own parameters override them
+//	    addresses:             # a block of its own for each network, so that none overlap
+//	      range: 10.64.0.0/10  # private; apart from those of other tiers, or the same
+//	      prefix: 20           # the length of a block, 16 to 24
 //	    wave: 3                # rollouts go through the waves in order, from 0
 //	    onCreate: rollback     # or keep: what a failed first provision leaves behind
 //	    onUpdate: revert       # or keep: what a failed update leaves behind
@@ -21,4 +24,10 @@
 // in wave 0, rolls back and reverts, is given up after 5 attempts, keeps no
 // snapshot, may be deleted at once, is deployed with the worker's own role, and
 // is protected if finalSnapshot or dataLoss is set.
+//
+// A topology that is made takes a block of its tier's addresses and keeps it until
+// it is gone, whatever becomes of the tier. One that was made before the tier had
+// addresses keeps the range that it has: another would replace the network and all
+// that is in it. A change of tier makes a new topology. The range and prefix of a
+// pool cannot be changed, but a tier can be given another range.
 package catalog

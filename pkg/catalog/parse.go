@@ -70,6 +70,8 @@ type reader struct {
 	problems
 
 	catalog *Catalog
+	// claims are the ranges that tiers use.
+	claims []claim
 }
 
 func (r *reader) syntax(err error) {
@@ -127,6 +129,8 @@ func (r *reader) document(document *ast.File) {
 	for name, e := range entries {
 		r.tier(name, e)
 	}
+
+	r.apart()
 }
 
 func (r *reader) version(root map[string]entry, at int) {
@@ -151,6 +155,7 @@ func (r *reader) tier(name string, e entry) {
 
 	fields, ok := r.mapping(e.value, path, []string{
 		"program", "parameters", "wave", "onCreate", "onUpdate", "maxAttempts", "protect", "finalSnapshot", "dataLoss", "roleArn",
+		"addresses",
 	})
 	if !ok {
 		return
@@ -191,6 +196,8 @@ func (r *reader) tier(name string, e entry) {
 	if hasParameters {
 		b.Parameters, sound = r.parameters(parameters, path+".parameters")
 	}
+
+	r.network(fields, path, b)
 
 	if checker := r.program(fields, path, e.line, b); checker != nil && sound {
 		r.check(checker, b, path+".parameters", parameters, e.line)
