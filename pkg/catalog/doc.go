@@ -19,11 +19,23 @@
 //	    dataLoss: false        # true: a deletion needs acceptDataLoss
 //	    protect: true          # guard what holds data against deletion
 //	    roleArn: arn:aws:iam::123456789012:role/tenants
+//	    tierChange:            # of tenants that move into this tier
+//	      bake: 24h            # how long what they left still stands; 0 by default
+//	      hook:                # who moves their data, see docs/contract.md
+//	        url: https://mover.internal/cutover   # or queueUrl, of an SQS queue
+//	        timeout: 1h        # until the change is taken back, an hour by default
+//	    guard:                 # what an update may do without `enqueue approve`
+//	      maxDeletes: 0
+//	      maxReplaces: 0
+//	      protectedTypes: ["aws:rds/instance:Instance"]
+//	    retainDays: 30         # how long a deleted tenant's state history is kept
+//	    release: "2026-11"     # a name for these parameters, shown with the tenant
 //
 // Only version, tiers and program are required. Without the others a tier is
 // in wave 0, rolls back and reverts, is given up after 5 attempts, keeps no
 // snapshot, may be deleted at once, is deployed with the worker's own role, and
-// is protected if finalSnapshot or dataLoss is set.
+// is protected if finalSnapshot or dataLoss is set. Nothing bakes, moves data or
+// needs approval, and the history of a deleted tenant goes at once.
 //
 // A topology that is made takes a block of its tier's addresses and keeps it until
 // it is gone, whatever becomes of the tier. One that was made before the tier had

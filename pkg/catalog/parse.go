@@ -155,7 +155,7 @@ func (r *reader) tier(name string, e entry) {
 
 	fields, ok := r.mapping(e.value, path, []string{
 		"program", "parameters", "wave", "onCreate", "onUpdate", "maxAttempts", "protect", "finalSnapshot", "dataLoss", "roleArn",
-		"addresses",
+		"tierChange", "guard", "retainDays", "release", "addresses",
 	})
 	if !ok {
 		return
@@ -189,6 +189,7 @@ func (r *reader) tier(name string, e entry) {
 	}
 
 	r.deletion(fields, path, b)
+	r.life(fields, path, b)
 
 	parameters, hasParameters := fields["parameters"]
 	sound := true

@@ -37,10 +37,7 @@ func (j *job) program(step plan.Step, col *collector) pulumi.RunFunc {
 			return fmt.Errorf("counting resources: %w", err)
 		}
 
-		var (
-			newest  int
-			outputs pulumi.Map
-		)
+		var outputs pulumi.Map
 
 		for _, t := range topologies {
 			made, err := j.deploy(ctx, t)
@@ -48,9 +45,7 @@ func (j *job) program(step plan.Step, col *collector) pulumi.RunFunc {
 				return err
 			}
 
-			if t.Generation >= newest {
-				newest, outputs = t.Generation, made
-			}
+			outputs = made
 		}
 
 		for name, output := range outputs {

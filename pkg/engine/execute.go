@@ -101,22 +101,29 @@ func (j *job) explain(err error, col *collector, fault error) *tenant.Failure {
 // named only to prepare a deletion: before that, its name would change with
 // every operation, and with it the resource.
 func topologiesFor(step plan.Step, op Operation) []Topology {
-	set := slices.Clone(op.Topologies)
-	if step == plan.StepPrepareDelete && len(op.Previous) > 0 {
-		set = slices.Clone(op.Previous)
+	var set []Topology
+
+	prepare := step == plan.StepPrepareDelete
+	if prepare {
+		set = slices.Clone(op.Leaving)
 	}
+
+	leaving := len(set)
+	set = append(set, op.Topologies...)
 
 	for i := range set {
 		set[i].Parameters = maps.Clone(set[i].Parameters)
 
-		switch step {
-		case plan.StepProtect:
-			set[i].Protect = true
-		case plan.StepPrepareDelete:
+		if prepare && (leaving == 0 || i < leaving) {
 			set[i].Protect = false
 
 			continue
-		case plan.StepUp, plan.StepPreview, plan.StepRefresh, plan.StepDestroy, plan.StepRemove:
+		}
+
+		// The last is the one that is to serve. What stands beside it has the
+		// protection that it needs.
+		if step == plan.StepProtect && i == len(set)-1 {
+			set[i].Protect = true
 		}
 
 		set[i].FinalSnapshot = ""

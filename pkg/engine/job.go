@@ -73,7 +73,7 @@ func refreshesItself(step plan.Step) bool {
 	switch step {
 	case plan.StepUp, plan.StepProtect, plan.StepPrepareDelete, plan.StepDestroy:
 		return true
-	case plan.StepRefresh, plan.StepPreview, plan.StepRemove:
+	case plan.StepRefresh, plan.StepPreview, plan.StepCutover, plan.StepRemove:
 	}
 
 	return false

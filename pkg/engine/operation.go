@@ -19,12 +19,11 @@ type Operation struct {
 	// creation and the selection of the stack.
 	Stack tenant.Stack `json:"stack"`
 	// Topologies are all live generations of the tenant's infrastructure. The
-	// outputs of the newest are the tenant's.
+	// outputs of the last are the tenant's.
 	Topologies []Topology `json:"topologies,omitempty"`
-	// Previous are what the Topologies replace. The step prepare-delete works on
-	// them where there are any: what is removed by the next up is prepared, and
-	// nothing else.
-	Previous []Topology `json:"previous,omitempty"`
+	// Leaving are what the next up removes. The step prepare-delete prepares them
+	// where there are any, and otherwise all Topologies.
+	Leaving []Topology `json:"leaving,omitempty"`
 	// CleanPredecessor reports that the last writer of the state got an answer
 	// to every write, so that none of its writes can still arrive.
 	CleanPredecessor bool `json:"cleanPredecessor,omitempty"`

@@ -67,7 +67,7 @@ func (j *job) places() []place {
 		}
 	}
 
-	for _, t := range slices.Concat(j.order.Operation.Topologies, j.order.Operation.Previous) {
+	for _, t := range slices.Concat(j.order.Operation.Topologies, j.order.Operation.Leaving) {
 		add(place{region: t.Region, role: t.RoleARN})
 	}
 

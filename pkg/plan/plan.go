@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/lessor-dev/lessor/pkg/tenant"
 )
@@ -14,10 +15,10 @@ type Resolver interface {
 // InvalidError says that what is desired cannot follow what is.
 type InvalidError = tenant.InvalidError
 
-// Plan is what leads from applied to desired.
+// Plan is what leads from applied to desired, or a part of the way.
 type Plan struct {
 	// Steps are to be done in this order. Where there are none, only the row
-	// has to note that desired is applied.
+	// has to note what the rest of the plan says.
 	Steps []Step
 	// Spec is the tenant once the plan is done. Of an absent tenant it keeps
 	// tier, region and parameters, which a deletion must still know.
@@ -26,178 +27,168 @@ type Plan struct {
 	Blueprint tenant.Blueprint
 	// Generation is of the topology that the steps work on.
 	Generation int
-	// Previous is what a tier change replaces, if that has to be prepared: its
-	// protection ends and its final snapshot is named before the up in which
-	// the engine makes the new topology and then deletes the old one.
-	Previous *tenant.Applied
+	// Beside is a topology that every up declares as well, so that it stays.
+	Beside *tenant.Applied
+	// Leaving is a topology that the plan removes. Its protection ends and its
+	// final snapshot is named before the up that no longer declares it.
+	Leaving *tenant.Applied
+	// Change is what the row says of a tier change from before the first step
+	// on, and Then once the plan is done. A change that begins has no id.
+	Change, Then *tenant.Change
 	// Requests are served once the plan is done.
 	Requests map[tenant.RequestKind]tenant.Version
+	// End is what the plan leads to.
+	End End
+	// Wait is until when nothing is to be done, if End is EndWait.
+	Wait time.Time
+	// Failure is why the plan leads back, if End is EndBack.
+	Failure *tenant.Failure
 }
 
-// For makes the plan of a tenant. It fails if the catalog refuses what is
-// desired, with the catalog's error, or with an *InvalidError if the tenant
+// End is what a plan leads to once its steps are done.
+type End int
+
+const (
+	// EndApplied: the tenant is what it shall be.
+	EndApplied End = iota
+	// EndMore: a part of the way is done, and the next plan goes on at once.
+	EndMore
+	// EndAsk: the data hook is to be asked, and the tenant waits for its answer.
+	EndAsk
+	// EndWait: the tenant still waits for the data hook.
+	EndWait
+	// EndBack: the tenant is what it was, and what is desired is given up.
+	EndBack
+)
+
+// For makes the plan of a tenant at a time. It fails if the catalog refuses what
+// is desired, with the catalog's error, or with an *InvalidError if the tenant
 // as it is cannot become so.
-func For(rec tenant.Record, catalog Resolver) (Plan, error) {
+func For(rec tenant.Record, catalog Resolver, now time.Time) (Plan, error) {
 	spec := rec.Desired.Spec()
 	if spec.Phase == tenant.PhaseAbsent {
 		return absent(rec, spec)
 	}
 
-	return present(rec, spec, catalog)
-}
-
-func absent(rec tenant.Record, spec tenant.Spec) (Plan, error) {
-	p := Plan{Spec: remembered(rec, spec), Requests: requested(rec)}
-	if rec.Applied != nil {
-		p.Blueprint = rec.Applied.Blueprint
-		p.Generation = rec.Applied.Generation
-	}
-
-	if gone(rec) {
-		return p, nil
-	}
-
-	// What is left of a topology that never stood counts as one, or the next
-	// life would use its physical names while they are still in deletion.
-	p.Generation = max(p.Generation, firstGeneration)
-
-	standing := standing(rec)
-	if standing == nil {
-		p.Blueprint = tenant.Blueprint{}
-		p.Steps = []Step{StepDestroy, StepRemove}
-
-		return p, nil
-	}
-
-	if standing.Blueprint.DataLoss && !spec.AcceptDataLoss {
-		return Plan{}, &InvalidError{
-			Field:   "acceptDataLoss",
-			Message: fmt.Sprintf("tier %q keeps data and takes no final snapshot, so the deletion would lose it", standing.Spec.Tier),
-			Hint:    "send a deleted event with acceptDataLoss: true, or set finalSnapshot for the tier and reprovision the tenant first",
-		}
-	}
-
-	if !prepared(rec) {
-		p.Steps = append(p.Steps, StepPrepareDelete)
-	}
-
-	p.Steps = append(p.Steps, StepDestroy, StepRemove)
-
-	return p, nil
-}
-
-// remembered adds to the spec of an absent tenant what it is or was to be.
-func remembered(rec tenant.Record, spec tenant.Spec) tenant.Spec {
-	switch {
-	case rec.Applied != nil:
-		spec.Tier, spec.Region, spec.Parameters = rec.Applied.Spec.Tier, rec.Applied.Spec.Region, rec.Applied.Spec.Parameters
-	default:
-		spec.Tier, spec.Region = rec.Desired.Tier.Value.Name, rec.Desired.Region.Value
-	}
-
-	return spec
+	return present(rec, spec, catalog, now)
 }
 
 const firstGeneration = 1
 
-func present(rec tenant.Record, spec tenant.Spec, catalog Resolver) (Plan, error) {
+// nextGeneration is one whose names were never used.
+func nextGeneration(rec tenant.Record) int {
+	highest := rec.Stack.Generation
+	if rec.Applied != nil {
+		highest = max(highest, rec.Applied.Generation)
+	}
+
+	return highest + 1
+}
+
+func present(rec tenant.Record, spec tenant.Spec, catalog Resolver, now time.Time) (Plan, error) {
 	blueprint, err := catalog.Resolve(spec)
 	if err != nil {
 		return Plan{}, fmt.Errorf("resolving the tier: %w", err)
 	}
 
+	p := Plan{Spec: spec, Blueprint: blueprint, Requests: requested(rec)}
+
 	standing := standing(rec)
-	if standing != nil && standing.Spec.Region != spec.Region {
+
+	switch {
+	case standing == nil:
+		return first(rec, p), nil
+	case standing.Spec.Region != spec.Region:
 		return Plan{}, &InvalidError{
 			Field:   "region",
 			Message: fmt.Sprintf("the tenant stands in %q and cannot move to %q", standing.Spec.Region, spec.Region),
 			Hint:    "delete the tenant, wait until it is gone, and create it again; or send a created event with its present region",
 		}
+	case standing.Spec.Tier != spec.Tier:
+		return change(rec, p, standing, now)
+	default:
+		return stay(rec, p, standing, now), nil
 	}
-
-	p := Plan{Spec: spec, Blueprint: blueprint, Generation: firstGeneration, Requests: requested(rec)}
-	if rec.Applied != nil {
-		p.Generation = max(rec.Applied.Generation, firstGeneration)
-	}
-
-	if fresh := standing == nil || standing.Spec.Tier != spec.Tier; fresh {
-		// A tenant that comes back goes on counting, because AWS may still be
-		// deleting what had the names of its earlier life.
-		if rec.Applied != nil {
-			p.Generation = rec.Applied.Generation + 1
-		}
-
-		if standing == nil {
-			p.Steps = firstSteps(rec, blueprint)
-
-			return p, nil
-		}
-
-		return replacing(rec, p, standing)
-	}
-
-	p.Steps = nextSteps(rec, differs(*standing, spec, blueprint) || disturbed(rec))
-
-	return p, nil
 }
 
-// replacing plans a tier change: a new topology in place of the one that stands.
-func replacing(rec tenant.Record, p Plan, standing *tenant.Applied) (Plan, error) {
-	if standing.Blueprint.DataLoss {
-		return Plan{}, &InvalidError{
-			Field: "tier",
-			Message: fmt.Sprintf("tier %q keeps data and takes no final snapshot, so a change to %q would lose it",
-				standing.Spec.Tier, p.Spec.Tier),
-			Hint: "set finalSnapshot for the present tier, or delete the tenant with acceptDataLoss: true and create it again",
-		}
+// first plans the topology of a tenant of which none stands. There is nothing of
+// its own to refresh.
+func first(rec tenant.Record, p Plan) Plan {
+	// What an earlier attempt of this life left keeps its names. A tenant that
+	// comes back goes on counting, because AWS may still be deleting what had
+	// the names of its earlier life.
+	p.Generation = max(firstGeneration, rec.Stack.Generation)
+	if rec.Applied != nil && rec.Applied.Generation >= p.Generation {
+		p.Generation = rec.Applied.Generation + 1
 	}
-
-	if unserved(rec, tenant.RequestReprovision) || unserved(rec, tenant.RequestRefresh) {
-		p.Steps = append(p.Steps, StepRefresh)
-	}
-
-	if standing.Blueprint.Protect || standing.Blueprint.FinalSnapshot {
-		p.Previous = standing
-		p.Steps = append(p.Steps, StepPrepareDelete)
-	}
-
-	p.Steps = append(p.Steps, firstSteps(rec, p.Blueprint)...)
-
-	return p, nil
-}
-
-// firstSteps make a topology that does not stand yet. There is nothing of its
-// own to refresh.
-func firstSteps(rec tenant.Record, blueprint tenant.Blueprint) []Step {
-	var steps []Step
 
 	if unserved(rec, tenant.RequestPreview) {
-		steps = append(steps, StepPreview)
+		p.Steps = append(p.Steps, StepPreview)
 	}
 
-	steps = append(steps, StepUp)
-	if blueprint.Protect {
-		steps = append(steps, StepProtect)
+	p.Steps = append(p.Steps, StepUp)
+	if p.Blueprint.Protect {
+		p.Steps = append(p.Steps, StepProtect)
+	}
+
+	return p
+}
+
+// stay plans a tenant that is in its tier already, whatever stands beside it.
+func stay(rec tenant.Record, p Plan, standing *tenant.Applied, now time.Time) Plan {
+	p.Generation = max(standing.Generation, firstGeneration)
+	different := differs(*standing, p.Spec, p.Blueprint) || disturbed(rec)
+
+	switch beside := rec.Change; {
+	case beside == nil:
+		p.Steps = nextSteps(rec, different)
+
+		return p
+	case beside.Stage == tenant.StageRetiring:
+		return retire(rec, p, EndApplied)
+	case beside.Stage == tenant.StageBaking:
+		return bake(rec, p, different, now)
+	case beside.Stood:
+		// A change back to what still stands was called off: it goes on baking.
+		p.Change = baking(beside.ID, beside.Other, p.Blueprint, now)
+		p.Then, p.Beside = p.Change, &beside.Other
+		p.Steps = nextSteps(rec, different)
+
+		return p
+	default:
+		return callOff(rec, p)
+	}
+}
+
+// callOff removes the new topology of a tier change that is no longer wanted.
+func callOff(rec tenant.Record, p Plan) Plan {
+	p.Change = rec.Change
+	p.Steps = nextSteps(rec, true)
+
+	return leave(rec, p)
+}
+
+// nextSteps are those of a topology that stands.
+func nextSteps(rec tenant.Record, different bool) []Step {
+	steps := looks(rec)
+
+	if different || unserved(rec, tenant.RequestReprovision) {
+		steps = append(steps, StepUp)
 	}
 
 	return steps
 }
 
-func nextSteps(rec tenant.Record, different bool) []Step {
+// looks are the steps that serve requests and change nothing.
+func looks(rec tenant.Record) []Step {
 	var steps []Step
 
-	reprovision := unserved(rec, tenant.RequestReprovision)
-
-	if reprovision || unserved(rec, tenant.RequestRefresh) {
+	if unserved(rec, tenant.RequestReprovision) || unserved(rec, tenant.RequestRefresh) {
 		steps = append(steps, StepRefresh)
 	}
 
 	if unserved(rec, tenant.RequestPreview) {
 		steps = append(steps, StepPreview)
-	}
-
-	if reprovision || different {
-		steps = append(steps, StepUp)
 	}
 
 	return steps

@@ -116,7 +116,7 @@ func TestFor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			p, err := plan.For(c.rec, catalog())
+			p, err := plan.For(c.rec, catalog(), now)
 			require.NoError(t, err)
 			require.Equal(t, c.want, p.Steps)
 			require.Equal(t, c.generation, p.Generation)
@@ -128,9 +128,9 @@ func TestForDeletionKnowsWhatStands(t *testing.T) {
 	t.Parallel()
 
 	before := with(created("silo"), map[string]string{"a": "1"})
-	now := deleted(with(created("free"), map[string]string{"a": "2"}), true)
+	gone := deleted(with(created("free"), map[string]string{"a": "2"}), true)
 
-	p, err := plan.For(settled(before, now), catalog())
+	p, err := plan.For(settled(before, gone), catalog(), now)
 	require.NoError(t, err)
 	require.Equal(t, "silo", p.Blueprint.Program)
 	require.Equal(t, tenant.Spec{
@@ -138,7 +138,7 @@ func TestForDeletionKnowsWhatStands(t *testing.T) {
 		Parameters: tenant.Parameters{"a": json.RawMessage("1")}, AcceptDataLoss: true,
 	}, p.Spec)
 
-	p, err = plan.For(failed(tenant.Record{Desired: now}, "up", "up"), catalog())
+	p, err = plan.For(failed(tenant.Record{Desired: gone}, "up", "up"), catalog(), now)
 	require.NoError(t, err)
 	require.Empty(t, p.Blueprint.Program, "leftovers are destroyed from the state alone")
 	require.Equal(t, "free", p.Spec.Tier)
@@ -156,7 +156,7 @@ func TestForServesRequests(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			p, err := plan.For(tenant.Record{Desired: d}, catalog())
+			p, err := plan.For(tenant.Record{Desired: d}, catalog(), now)
 			require.NoError(t, err)
 			require.Equal(t, want, p.Requests)
 		})
@@ -183,7 +183,7 @@ func TestForRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			p, err := plan.For(c.rec, catalog())
+			p, err := plan.For(c.rec, catalog(), now)
 
 			var invalid *plan.InvalidError
 			require.ErrorAs(t, err, &invalid)
@@ -196,14 +196,14 @@ func TestForRefuses(t *testing.T) {
 	t.Run("the catalog", func(t *testing.T) {
 		t.Parallel()
 
-		_, err := plan.For(tenant.Record{Desired: created("gold")}, catalog())
+		_, err := plan.For(tenant.Record{Desired: created("gold")}, catalog(), now)
 		require.ErrorIs(t, err, errUnknownTier)
 	})
 
 	t.Run("no data to lose", func(t *testing.T) {
 		t.Parallel()
 
-		p, err := plan.For(failed(tenant.Record{Desired: deleted(fragile, false)}, "up", "up"), catalog())
+		p, err := plan.For(failed(tenant.Record{Desired: deleted(fragile, false)}, "up", "up"), catalog(), now)
 		require.NoError(t, err)
 		require.Equal(t, []plan.Step{plan.StepDestroy, plan.StepRemove}, p.Steps)
 	})
@@ -211,7 +211,7 @@ func TestForRefuses(t *testing.T) {
 	t.Run("a gone tenant may come back elsewhere", func(t *testing.T) {
 		t.Parallel()
 
-		p, err := plan.For(gone(moved), catalog())
+		p, err := plan.For(gone(moved), catalog(), now)
 		require.NoError(t, err)
 		require.Equal(t, []plan.Step{plan.StepUp}, p.Steps)
 	})
@@ -242,7 +242,7 @@ func TestForChangedCatalog(t *testing.T) {
 			c.change(&b)
 			changed["free"] = b
 
-			p, err := plan.For(rec, changed)
+			p, err := plan.For(rec, changed, now)
 			require.NoError(t, err)
 			require.Equal(t, c.want, p.Steps)
 			require.Equal(t, b, p.Blueprint, "policies take effect with the record")

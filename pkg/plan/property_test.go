@@ -75,7 +75,7 @@ func (l *life) work(t *rapid.T) {
 		return
 	}
 
-	p, err := plan.For(l.rec, catalog())
+	p, err := plan.For(l.rec, catalog(), now)
 	if err != nil {
 		require.Empty(t, p.Steps)
 
@@ -195,14 +195,14 @@ func (l *life) check(t *rapid.T, p plan.Plan) {
 
 // fixpoint does the plan without a fault and asks for another one.
 func (l *life) fixpoint(t *rapid.T) {
-	p, err := plan.For(l.rec, catalog())
+	p, err := plan.For(l.rec, catalog(), now)
 	if err != nil {
 		return
 	}
 
 	after := succeed(l.rec, p)
 
-	again, err := plan.For(after, catalog())
+	again, err := plan.For(after, catalog(), now)
 	if err != nil {
 		// A tenant that shall be absent and is, or shall be and is, can only
 		// be refused by the catalog.
@@ -241,8 +241,8 @@ func TestForIsTotalAndPure(t *testing.T) {
 		before := l.rec
 		before.Desired, _ = tenant.Apply(l.rec.Desired, tenant.Event{Type: tenant.EventNudged})
 
-		p, err := plan.For(l.rec, catalog())
-		same, errSame := plan.For(l.rec, catalog())
+		p, err := plan.For(l.rec, catalog(), now)
+		same, errSame := plan.For(l.rec, catalog(), now)
 		require.Equal(t, p, same)
 		require.Equal(t, err, errSame)
 

@@ -3,6 +3,7 @@ package plan_test
 import (
 	"encoding/json"
 	"errors"
+	"time"
 
 	"github.com/lessor-dev/lessor/pkg/plan"
 	"github.com/lessor-dev/lessor/pkg/tenant"
@@ -34,12 +35,15 @@ func catalog() tiers {
 	}
 }
 
+// now is when every plan is made.
+var now = time.Unix(1_800_000_000, 0).UTC() //nolint:gochecknoglobals // a constant
+
 func at(n int64) tenant.Version { return tenant.Version{N: n} }
 
 func created(tier string) tenant.Desired {
 	return tenant.Desired{
 		Existence: tenant.Field[tenant.Existence]{Value: tenant.Existence{Created: true}, Version: at(1)},
-		Tier:      tenant.Field[string]{Value: tier, Version: at(1)},
+		Tier:      tenant.Field[tenant.TierChoice]{Value: tenant.TierChoice{Name: tier}, Version: at(1)},
 		Region:    tenant.Field[string]{Value: "eu-central-1", Version: at(1)},
 		Floor:     at(1),
 	}
@@ -78,7 +82,7 @@ func stack() tenant.Stack {
 func settled(d, next tenant.Desired) tenant.Record {
 	rec := tenant.Record{ID: "acme", Desired: d, DesiredSeq: 1}
 
-	p, err := plan.For(rec, catalog())
+	p, err := plan.For(rec, catalog(), now)
 	if err != nil {
 		panic(err)
 	}
@@ -91,6 +95,7 @@ func settled(d, next tenant.Desired) tenant.Record {
 
 // succeed is what package reconcile makes of a row when a plan succeeded.
 func succeed(rec tenant.Record, p plan.Plan) tenant.Record {
+	rec.Change = p.Then
 	rec.Applied = &tenant.Applied{Spec: p.Spec, Blueprint: p.Blueprint, Requests: p.Requests, Generation: p.Generation}
 	rec.AppliedSeq, rec.Attempts = rec.DesiredSeq, 0
 	rec.Progress, rec.Last = nil, &tenant.Outcome{OperationID: "done", Steps: names(p.Steps)}
@@ -134,7 +139,7 @@ func died(rec tenant.Record, step string) tenant.Record {
 func gone(next tenant.Desired) tenant.Record {
 	rec := settled(created("free"), deleted(created("free"), false))
 
-	p, err := plan.For(rec, catalog())
+	p, err := plan.For(rec, catalog(), now)
 	if err != nil {
 		panic(err)
 	}

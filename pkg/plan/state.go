@@ -32,11 +32,18 @@ func gone(rec tenant.Record) bool {
 // told how it ended. The row shows the progress of an operation from before it
 // begins until its outcome is recorded.
 func disturbed(rec tenant.Record) bool {
-	if rec.FailedSeq > rec.AppliedSeq || unfinished(rec) {
+	return rec.FailedSeq > rec.AppliedSeq || interrupted(rec)
+}
+
+// interrupted reports that the newest operation that changes things failed or
+// never told how it ended.
+func interrupted(rec tenant.Record) bool {
+	if unfinished(rec) {
 		return true
 	}
 
-	return rec.Last != nil && rec.Last.Failure != nil && slices.ContainsFunc(rec.Last.Steps, changes)
+	return rec.Last != nil && rec.Last.Failure != nil && Step(rec.Last.Failure.Step) != StepCutover &&
+		slices.ContainsFunc(rec.Last.Steps, changes)
 }
 
 // unfinished reports an operation whose worker died, or lost the lease.
@@ -45,7 +52,41 @@ func unfinished(rec tenant.Record) bool {
 }
 
 func changes(step string) bool {
-	return Step(step) != StepRefresh && Step(step) != StepPreview
+	return Step(step) != StepRefresh && Step(step) != StepPreview && Step(step) != StepCutover
+}
+
+// guarded reports whether the topology beside must be prepared before it can be
+// removed. A step protect of the newest operation may have begun to protect it,
+// and one that is past prepare-delete has begun to remove it.
+func guarded(rec tenant.Record) bool {
+	switch c := rec.Change; {
+	case c == nil:
+		return false
+	case c.Stage == tenant.StageRetiring:
+		return c.Guarded && !(newestStep(rec) == StepUp && preparedFirst(rec))
+	default:
+		return c.Guarded || protecting(rec)
+	}
+}
+
+func protecting(rec tenant.Record) bool { return newestStep(rec) == StepProtect }
+
+// newestStep is where the newest operation stopped, "" if it did not.
+func newestStep(rec tenant.Record) Step {
+	switch {
+	case unfinished(rec):
+		return Step(rec.Progress.Step)
+	case rec.Last != nil && rec.Last.Failure != nil:
+		return Step(rec.Last.Failure.Step)
+	default:
+		return ""
+	}
+}
+
+// preparedFirst reports that the newest operation began to remove something. Of
+// one that told nothing only its step is known, and its change from the row.
+func preparedFirst(rec tenant.Record) bool {
+	return unfinished(rec) || slices.Contains(rec.Last.Steps, string(StepPrepareDelete))
 }
 
 // prepared reports that the newest operation was past prepare-delete when it

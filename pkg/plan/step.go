@@ -18,6 +18,9 @@ const (
 	// StepProtect is an up with protection on. It follows the first up, and not
 	// earlier, so that a first provision that fails can be rolled back.
 	StepProtect Step = "protect"
+	// StepCutover asks the data hook of a tier change. It is no step of the
+	// engine, and no plan holds it: Plan.End says when it is due.
+	StepCutover Step = "cutover"
 	// StepDestroy deletes every resource, from the state alone.
 	StepDestroy Step = "destroy"
 	// StepRemove proves the state empty and removes the stack's history.

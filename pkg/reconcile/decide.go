@@ -28,6 +28,7 @@ type Reason string
 // The reasons.
 const (
 	ReasonSettled    Reason = "settled"
+	ReasonPartial    Reason = "partial"
 	ReasonFailed     Reason = "failed"
 	ReasonHandedOver Reason = "handed_over"
 	ReasonUnchanged  Reason = "unchanged"

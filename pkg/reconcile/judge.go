@@ -16,28 +16,17 @@ const MaxOutputBytes = 64 << 10
 
 const defaultMaxAttempts = 5
 
-// judgeResult turns the result of an operation into what to record.
-func (t *tenure) judgeResult(rec tenant.Record, p plan.Plan, done *operationDone) {
-	s := &done.settlement
-
-	if done.result.Failure == nil {
-		done.result.Failure = oversized(done.result.Outputs)
-		s.Outcome.Failure = done.result.Failure
-	}
-
-	if failure := done.result.Failure; failure != nil {
-		t.judgeFailure(rec, p, done)
-
-		return
-	}
-
-	s.Applied = t.applied(p)
-
+// outputsOf are the tenant's once a plan is done.
+func outputsOf(rec tenant.Record, p plan.Plan, done operationDone) map[string]json.RawMessage {
 	switch {
 	case slices.Contains(p.Steps, plan.StepRemove):
-		s.Outputs = nil
-	case slices.Contains(p.Steps, plan.StepUp):
-		s.Outputs = done.result.Outputs
+		return nil
+	case slices.Contains(p.Steps, plan.StepUp), slices.Contains(p.Steps, plan.StepProtect):
+		return done.result.Outputs
+	case p.Change != nil && p.Change.Stage == tenant.StageCutover && p.Then != nil && p.Then.Stage == tenant.StageBaking:
+		return p.Change.Outputs
+	default:
+		return rec.Outputs
 	}
 }
 
@@ -59,14 +48,15 @@ func (t *tenure) judgeFailure(rec tenant.Record, p plan.Plan, done *operationDon
 		return
 	}
 
-	if !slices.Contains(p.Steps, plan.StepDestroy) {
+	if p.End != plan.EndBack && !slices.Contains(p.Steps, plan.StepDestroy) {
 		s.GaveUp = true
 
 		return
 	}
 
 	// What is to be deleted costs money and may hold data for as long as it
-	// is there, so nobody gives up on that. The outside is told once.
+	// is there, so nobody gives up on that, nor on the way back from a tier
+	// change. The outside is told once.
 	before := failureOf(rec)
 	done.stuck = true
 	s.Tell = before == nil || rec.Attempts < lastAttempt(before.Kind, p.Blueprint)
@@ -134,8 +124,14 @@ func oversized(outputs map[string]json.RawMessage) *tenant.Failure {
 // compensate follows the tier's policy once an operation was given up on: a
 // first provision leaves nothing behind, an update goes back to what worked.
 func (t *tenure) compensate(rec tenant.Record, p plan.Plan, done operationDone) (operationDone, error) {
-	back, ok := wayBack(rec, p, done)
+	back, ok := t.wayBack(rec, p, done)
 	if !ok {
+		return done, nil
+	}
+
+	if len(back.Steps) == 0 {
+		done.settlement.Change = back.Then
+
 		return done, nil
 	}
 
@@ -149,12 +145,8 @@ func (t *tenure) compensate(rec tenant.Record, p plan.Plan, done operationDone) 
 	default:
 	}
 
-	op := t.newOperation(rec, back.Steps)
+	op := t.operation(rec, back)
 	op.Stack.Created = done.settlement.Stack.Created
-
-	if back.Blueprint.Program != "" {
-		op.Topologies = append(op.Topologies, topology(rec, back, op.ID))
-	}
 
 	undone, err := t.execute(rec, op, tierOf(rec, p))
 	if err != nil {
@@ -175,6 +167,8 @@ func (t *tenure) compensate(rec tenant.Record, p plan.Plan, done operationDone) 
 	done.settlement.Outcome.Resources = undone.settlement.Outcome.Resources
 
 	if undone.result.Failure == nil {
+		done.settlement.Change = back.Then
+
 		return done, nil
 	}
 
@@ -205,22 +199,33 @@ func failureMessage(f *tenant.Failure) string {
 }
 
 // wayBack is the plan that undoes a failed operation, if the policy has one.
-func wayBack(rec tenant.Record, p plan.Plan, done operationDone) (plan.Plan, bool) {
+func (t *tenure) wayBack(rec tenant.Record, p plan.Plan, done operationDone) (plan.Plan, bool) {
 	stands := rec.Applied != nil && rec.Applied.Spec.Phase != tenant.PhaseAbsent
 	// A worker that died may have made resources without a word of the stack.
 	began := done.settlement.Stack.Created || rec.Stack.Created || rec.Progress != nil
 
-	switch {
-	case !stands && began && p.Blueprint.OnCreate != tenant.PolicyKeep:
-		return plan.Plan{Steps: []plan.Step{plan.StepDestroy, plan.StepRemove}}, true
-	case stands && p.Blueprint.OnUpdate == tenant.PolicyRevert && slices.Contains(p.Steps, plan.StepUp):
-		return plan.Plan{
-			Steps:      []plan.Step{plan.StepUp},
-			Spec:       rec.Applied.Spec,
-			Blueprint:  rec.Applied.Blueprint,
-			Generation: rec.Applied.Generation,
-		}, true
-	default:
+	if !stands {
+		return plan.Plan{Steps: []plan.Step{plan.StepDestroy, plan.StepRemove}}, began && p.Blueprint.OnCreate != tenant.PolicyKeep
+	}
+
+	if p.Blueprint.OnUpdate != tenant.PolicyRevert {
 		return plan.Plan{}, false
 	}
+
+	ended := rec
+	ended.Progress, ended.Change, ended.Last = nil, done.settlement.Change, &done.settlement.Outcome
+
+	if back, ok := plan.Back(ended, t.now()); ok {
+		return back, true
+	}
+
+	// What a retirement removed is not made again.
+	if p.Leaving != nil || !slices.Contains(p.Steps, plan.StepUp) {
+		return plan.Plan{}, false
+	}
+
+	return plan.Plan{
+		Steps: []plan.Step{plan.StepUp}, Beside: p.Beside, Change: rec.Change, Then: rec.Change,
+		Spec: rec.Applied.Spec, Blueprint: rec.Applied.Blueprint, Generation: rec.Applied.Generation,
+	}, true
 }

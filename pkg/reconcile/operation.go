@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -33,15 +34,8 @@ func (d operationDone) interrupted() bool { return d.failedWith(tenant.KindInter
 // operation turns a plan into the order for the engine.
 func (t *tenure) operation(rec tenant.Record, p plan.Plan) engine.Operation {
 	op := t.newOperation(rec, p.Steps)
-	if p.Blueprint.Program != "" {
-		op.Topologies = []engine.Topology{topology(rec, p, op.ID)}
-	}
-
-	if old := p.Previous; old != nil {
-		op.Previous = []engine.Topology{topology(rec, plan.Plan{
-			Spec: old.Spec, Blueprint: old.Blueprint, Generation: old.Generation,
-		}, op.ID)}
-	}
+	op.Topologies, op.Leaving = topologies(rec, p, op.ID)
+	op.Stack.Generation = max(op.Stack.Generation, p.Generation)
 
 	return op
 }
@@ -57,7 +51,7 @@ func tierOf(rec tenant.Record, p plan.Plan) string {
 
 func (t *tenure) newOperation(rec tenant.Record, steps []plan.Step) engine.Operation {
 	stack := rec.Stack
-	if stack.Project == "" {
+	if !stack.Begun() {
 		stack = tenant.Stack{
 			Project: t.Config.Project,
 			Name:    engine.StackName(rec.ID),
@@ -76,33 +70,55 @@ func (t *tenure) newOperation(rec tenant.Record, steps []plan.Step) engine.Opera
 	}
 }
 
-// topology fills in what the program needs to know.
-func topology(rec tenant.Record, p plan.Plan, operationID string) engine.Topology {
-	spec := p.Spec
-	if spec.Phase == tenant.PhaseAbsent && rec.Applied != nil {
-		// What is deleted is what stands, whatever the events say by now.
-		spec = rec.Applied.Spec
+// topologies are what the ups of a plan declare, the one that is to serve last,
+// and what they no longer do.
+func topologies(rec tenant.Record, p plan.Plan, operationID string) (live, leaving []engine.Topology) {
+	// What is deleted is what stands, whatever the events say by now.
+	phase := p.Spec.Phase
+	if phase == tenant.PhaseAbsent && rec.Applied != nil {
+		phase = rec.Applied.Spec.Phase
 	}
 
-	top := engine.Topology{
-		Generation: p.Generation,
-		Tenant:     rec.ID,
-		Tier:       spec.Tier,
-		Region:     spec.Region,
-		Phase:      spec.Phase,
-		Program:    p.Blueprint.Program,
-		Parameters: p.Blueprint.Parameters,
-		RoleARN:    p.Blueprint.RoleARN,
-		// A first up is unprotected, so that it can be rolled back. The
-		// steps protect and prepare-delete override this.
-		Protect: p.Blueprint.Protect && rec.Applied != nil && rec.Applied.Generation == p.Generation,
+	deployed := func(a tenant.Applied, stood, keepsData bool) engine.Topology {
+		top := engine.Topology{
+			Generation: a.Generation, Tenant: rec.ID, Tier: a.Spec.Tier, Region: a.Spec.Region, Phase: phase,
+			Program: a.Blueprint.Program, Parameters: a.Blueprint.Parameters, RoleARN: a.Blueprint.RoleARN,
+			// A first up is unprotected, so that it can be rolled back. The
+			// steps protect and prepare-delete override this.
+			Protect: a.Blueprint.Protect && stood,
+		}
+		if a.Blueprint.FinalSnapshot && keepsData {
+			top.FinalSnapshot = snapshotName(rec.ID, a.Generation, operationID)
+		}
+
+		return top
 	}
 
-	if p.Blueprint.FinalSnapshot && !p.Spec.AcceptDataLoss {
-		top.FinalSnapshot = rec.ID.Slug(snapshotSlugLength) + "-final-" + snapshotSuffix(operationID)
+	keeps := !p.Spec.AcceptDataLoss
+
+	if p.Beside != nil {
+		live = append(live, deployed(*p.Beside, true, keeps))
 	}
 
-	return top
+	if p.Blueprint.Program != "" {
+		target := tenant.Applied{Spec: p.Spec, Blueprint: p.Blueprint, Generation: p.Generation}
+		stood := rec.Applied != nil && rec.Applied.Generation == p.Generation || p.Change != nil && p.Change.Stood
+		live = append(live, deployed(target, stood, keeps))
+	}
+
+	if p.Leaving != nil {
+		// What never served has no data that is not elsewhere.
+		served := p.Change.Stage == tenant.StageRetiring
+		leaving = append(leaving, deployed(*p.Leaving, true, keeps && served))
+	}
+
+	return live, leaving
+}
+
+// snapshotName is unique in an account and region, whatever the lives and the
+// topologies of a tenant.
+func snapshotName(id tenant.ID, generation int, operationID string) string {
+	return fmt.Sprintf("%s-t%d-final-%s", id.Slug(snapshotSlugLength), generation, snapshotSuffix(operationID))
 }
 
 const (
@@ -112,8 +128,6 @@ const (
 	snapshotSuffixLength = 10
 )
 
-// snapshotSuffix tells the snapshots of two lives of one tenant apart: their
-// names are unique in an account and region.
 func snapshotSuffix(operationID string) string {
 	const lower = 'a' - 'A'
 
@@ -142,6 +156,7 @@ func outcomeOf(op engine.Operation, sequence int64, started time.Time, took time
 		Duration:    took,
 		Changes:     res.Changes,
 		Resources:   res.Resources,
+		Types:       res.Types,
 		Failure:     res.Failure,
 		Report:      res.Report,
 		Repairs:     res.Repairs,
@@ -150,28 +165,35 @@ func outcomeOf(op engine.Operation, sequence int64, started time.Time, took time
 }
 
 // applied is the row's account of what the plan made.
-func (t *tenure) applied(p plan.Plan) *tenant.Applied {
+func (t *tenure) applied(rec tenant.Record, p plan.Plan) *tenant.Applied {
+	generation := p.Generation
+	if p.Spec.Phase == tenant.PhaseAbsent {
+		// Nor are the names of what never stood used again.
+		generation = max(generation, rec.Stack.Generation)
+	}
+
 	return &tenant.Applied{
 		Spec:       p.Spec,
 		Blueprint:  p.Blueprint,
 		Requests:   p.Requests,
 		Build:      t.Config.Build,
-		Generation: p.Generation,
+		Generation: generation,
 		At:         t.now().UTC(),
 	}
 }
 
-// nothingToDo records a change that asks for no step, as when a tenant is
-// deleted that never came to be.
-func (t *tenure) nothingToDo(rec tenant.Record, p plan.Plan) operationDone {
-	return operationDone{settlement: registry.Settlement{
-		Target:  rec.DesiredSeq,
-		Applied: t.applied(p),
-		Outputs: rec.Outputs,
-		Stack:   rec.Stack,
-		Clean:   t.clean,
+// nothingDone is an operation without steps, as when a tenant is deleted that
+// never came to be.
+func (t *tenure) nothingDone(rec tenant.Record, op engine.Operation) operationDone {
+	return operationDone{op: op, settlement: registry.Settlement{
+		Target:   rec.DesiredSeq,
+		Outputs:  rec.Outputs,
+		Stack:    rec.Stack,
+		Change:   rec.Change,
+		Attempts: rec.Attempts,
+		Clean:    t.clean,
 		Outcome: tenant.Outcome{
-			OperationID: ulid.Make().String(),
+			OperationID: op.ID,
 			Fence:       t.lease.Token().Fence,
 			Sequence:    rec.DesiredSeq,
 			StartedAt:   t.now().UTC(),
@@ -188,6 +210,15 @@ func lastResources(rec tenant.Record) int {
 	return max(0, rec.Last.Resources)
 }
 
+// lastTypes are the types of the resources as they were last known.
+func lastTypes(rec tenant.Record) map[string]int {
+	if rec.Last == nil {
+		return nil
+	}
+
+	return rec.Last.Types
+}
+
 // refused records that the catalog or the plan cannot serve what is desired. A
 // first provision that left something behind is rolled back all the same.
 func (t *tenure) refused(rec tenant.Record, cause error) (operationDone, error) {
@@ -196,9 +227,8 @@ func (t *tenure) refused(rec tenant.Record, cause error) (operationDone, error) 
 		return operationDone{}, cause
 	}
 
-	done := t.nothingToDo(rec, plan.Plan{})
+	done := t.nothingDone(rec, t.newOperation(rec, nil))
 	done.result.Failure = &tenant.Failure{Kind: tenant.KindInvalid, Message: invalid.Error(), Hint: invalid.Advice()}
-	done.settlement.Applied = nil
 	done.settlement.GaveUp = true
 	done.settlement.Attempts = rec.Attempts + 1
 	done.settlement.Outcome.Failure = done.result.Failure

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/lessor-dev/lessor/pkg/cutover"
 	"github.com/lessor-dev/lessor/pkg/engine"
 	"github.com/lessor-dev/lessor/pkg/lease"
 	"github.com/lessor-dev/lessor/pkg/plan"
@@ -15,7 +16,7 @@ import (
 // Rows reads a tenant's row and writes what is known while the lease is held.
 type Rows interface {
 	Get(ctx context.Context, id tenant.ID) (tenant.Record, error)
-	Begin(ctx context.Context, id tenant.ID, token registry.Token, stack tenant.Stack) error
+	Begin(ctx context.Context, id tenant.ID, token registry.Token, round int, stack tenant.Stack, change *tenant.Change) error
 	Progress(ctx context.Context, id tenant.ID, token registry.Token, progress tenant.Progress) error
 }
 
@@ -51,6 +52,12 @@ type Slots interface {
 type Gate interface {
 	// Closed returns the reason, ReasonDrain or ReasonPaused, or "".
 	Closed() Reason
+}
+
+// Hook asks who moves the data of a tenant that changes its tier.
+type Hook interface {
+	// Ask returns nil once the request was taken. The answer is an event.
+	Ask(ctx context.Context, hook tenant.Hook, request cutover.Request) error
 }
 
 // Publisher tells the outside how operations ended.
@@ -107,7 +114,9 @@ type Reconciler struct {
 	Slots   Slots
 	Gate    Gate
 	// Breaker may be nil: then nothing is turned away.
-	Breaker   Breaker
+	Breaker Breaker
+	// Hook may be nil where no tier has a data hook.
+	Hook      Hook
 	Publisher Publisher
 	Observer  Observer
 	// Now is the wall clock, time.Now if nil.

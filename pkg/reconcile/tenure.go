@@ -31,6 +31,8 @@ type tenure struct {
 	clean bool
 	// since is when the lease was taken.
 	since time.Time
+	// round counts the operations under the lease.
+	round int
 }
 
 // rounds works until the row is settled and the lease let go in one write.
@@ -66,7 +68,9 @@ func (t *tenure) rounds(id tenant.ID) (Outcome, error) {
 			return t.letGo(rec, Outcome{Action: ActionDelay, Reason: ReasonHeld, Delay: busyDelay})
 		}
 
-		outcome, newest, err := t.round(rec)
+		t.round++
+
+		outcome, newest, err := t.work(rec)
 		if err != nil || newest == nil {
 			return outcome, err
 		}
@@ -77,9 +81,9 @@ func (t *tenure) rounds(id tenant.ID) (Outcome, error) {
 	return t.letGo(rec, Outcome{Action: ActionDelay, Reason: ReasonBusy, Delay: busyDelay})
 }
 
-// round runs one operation and records it. A row is returned if desired moved
+// work runs one operation and records it. A row is returned if desired moved
 // on meanwhile, so that the lease is still ours and another round is due.
-func (t *tenure) round(rec tenant.Record) (Outcome, *tenant.Record, error) {
+func (t *tenure) work(rec tenant.Record) (Outcome, *tenant.Record, error) {
 	done, err := t.run(rec)
 	if err != nil {
 		outcome, err := t.abandon(rec.ID, err)
@@ -95,6 +99,8 @@ func (t *tenure) round(rec tenant.Record) (Outcome, *tenant.Record, error) {
 		// Whoever comes next must wait until the lease is dead, and recover.
 		return Outcome{Action: ActionDelay, Reason: ReasonDrain}, nil, nil
 	}
+
+	done.settlement.History = rec.History
 
 	settled, err := t.Ledger.Settle(t.ctx, rec.ID, t.lease.Token(), done.settlement)
 
@@ -127,6 +133,8 @@ func (t *tenure) after(done operationDone) Outcome {
 	s := done.settlement
 
 	switch {
+	case s.Partial:
+		return Outcome{Action: ActionDelay, Reason: ReasonPartial, Delay: max(0, s.NotBefore.Sub(t.now()))}
 	case s.Applied != nil:
 		return Outcome{Action: ActionDelete, Reason: ReasonSettled}
 	case s.GaveUp:
@@ -180,49 +188,56 @@ func (t *tenure) abandon(id tenant.ID, cause error) (Outcome, error) {
 // run makes the plan, has the engine do it, and leaves nothing behind where
 // nobody will come again.
 func (t *tenure) run(rec tenant.Record) (operationDone, error) {
-	done, err := t.attempt(rec)
+	done, err := t.attempt(&rec)
 	if err != nil {
 		return operationDone{}, err
 	}
 
-	if final := done.settlement.Applied != nil || done.settlement.GaveUp; !final {
-		return done, nil
-	}
-
-	return t.tidied(rec, done)
-}
-
-func (t *tenure) attempt(rec tenant.Record) (operationDone, error) {
-	p, err := plan.For(rec, t.Catalog)
-	if err != nil {
-		return t.refused(rec, err)
-	}
-
-	if len(p.Steps) == 0 {
-		return t.nothingToDo(rec, p), nil
-	}
-
-	op := t.operation(rec, p)
-
-	if rec.Stack.Project == "" {
-		if err := t.Rows.Begin(t.ctx, rec.ID, t.lease.Token(), op.Stack); err != nil {
-			return operationDone{}, fmt.Errorf("recording the stack: %w", err)
+	s := &done.settlement
+	if final := s.Applied != nil && !s.Partial || s.GaveUp; final {
+		if done, err = t.tidied(rec, done); err != nil {
+			return operationDone{}, err
 		}
 	}
 
-	done, err := t.execute(rec, op, tierOf(rec, p))
+	s = &done.settlement
+	s.Round, s.DueAt = t.round, plan.Due(s.Change)
+
+	return done, nil
+}
+
+// attempt makes a plan, has it done, and says what to record. rec gets what was
+// recorded before that.
+func (t *tenure) attempt(rec *tenant.Record) (operationDone, error) {
+	p, err := plan.For(*rec, t.Catalog, t.now())
 	if err != nil {
+		return t.refused(*rec, err)
+	}
+
+	op := t.operation(*rec, p)
+	if err := t.begin(rec, p, op.Stack); err != nil {
 		return operationDone{}, err
 	}
 
-	t.admitted.note(rec, done.settlement.Outcome)
-	t.judgeResult(rec, p, &done)
+	done := t.nothingDone(*rec, op)
 
-	if !done.settlement.GaveUp {
+	if len(p.Steps) > 0 {
+		if done, err = t.execute(*rec, op, tierOf(*rec, p)); err != nil {
+			return operationDone{}, err
+		}
+
+		t.admitted.note(*rec, done.settlement.Outcome)
+	}
+
+	if err := t.conclude(*rec, p, &done); err != nil {
+		return operationDone{}, err
+	}
+
+	if !done.settlement.GaveUp || p.End == plan.EndBack {
 		return done, nil
 	}
 
-	return t.compensate(rec, p, done)
+	return t.compensate(*rec, p, done)
 }
 
 // tidied has the engine look after the state once more if the work ends and
@@ -290,12 +305,17 @@ func (t *tenure) execute(rec tenant.Record, op engine.Operation, tier string) (o
 	done := operationDone{op: op, result: res, settlement: registry.Settlement{
 		Target:   rec.DesiredSeq,
 		Stack:    op.Stack,
+		Change:   rec.Change,
 		Outputs:  rec.Outputs,
 		Attempts: rec.Attempts,
 		Clean:    t.clean,
 		Outcome:  outcomeOf(op, rec.DesiredSeq, started, t.now().Sub(started), res),
 	}}
 	done.settlement.Stack.Created = res.StackCreated
+
+	if res.Resources < 0 {
+		done.settlement.Outcome.Types = lastTypes(rec)
+	}
 
 	t.Observer.OperationFinished(op, tier, done.settlement.Outcome, res)
 

@@ -14,7 +14,7 @@ import (
 // backoff: what failed may be just what was changed.
 const (
 	createExpression = "SET layout_version = :layout, tenant_id = :id, desired = :desired, desired_seq = :next, " +
-		"applied_seq = :zero, failed_seq = :zero, fence = :zero, clean_fence = :zero, tenant_phase = :phase, tenant_tier = :tier, " +
+		"applied_seq = :zero, failed_seq = :zero, fence = :zero, clean_fence = :zero, work_round = :zero, tenant_phase = :phase, tenant_tier = :tier, " +
 		"created_at = :now, updated_at = :now"
 	createCondition = "attribute_not_exists(pk)"
 
@@ -25,8 +25,9 @@ const (
 
 const (
 	// MaxDesiredBytes bounds the desired state as JSON: an item of DynamoDB may
-	// have 400 KB, and the row holds more than this.
-	MaxDesiredBytes = 128 << 10
+	// have 400 KB, and the row holds as much of what is applied, and once more of
+	// what stands beside it during a tier change.
+	MaxDesiredBytes = 64 << 10
 	// maxConflicts bounds the folds that lose to others. Each means that
 	// somebody else's change was written.
 	maxConflicts = 50

@@ -11,18 +11,21 @@ import (
 	"github.com/lessor-dev/lessor/pkg/tenant"
 )
 
-// An item of DynamoDB may have 400 KB. The desired state takes up to 128 KiB,
-// what is applied up to as much and the tier's own parameters, outputs 64 KiB
-// (package reconcile refuses more), and the outcome what is fixed here. So a
-// row that was accepted can also be settled.
+// An item of DynamoDB may have 400 KB. The desired state takes up to 64 KiB, what
+// is applied up to as much and the tier's own parameters, and so does the topology
+// beside it during a tier change; the outputs of each take 64 KiB (package
+// reconcile refuses more), and the outcome, the history and what waits for
+// approval what is fixed here. So a row that was accepted can also be settled.
 const (
 	maxOutcomeBytes = 16 << 10
+	maxHistoryBytes = 8 << 10
+	maxPendingBytes = 8 << 10
 	maxMessageBytes = 2 << 10
 )
 
 // outcomeDocument encodes an outcome and cuts what has no bound of its own: the
 // report, which lists every difference, repairs and orphans, and what a failure
-// says.
+// says. Types with absurd names are left out.
 func outcomeDocument(o tenant.Outcome) (types.AttributeValue, error) {
 	if o.Failure != nil {
 		f := *o.Failure
@@ -32,8 +35,18 @@ func outcomeDocument(o tenant.Outcome) (types.AttributeValue, error) {
 
 	for {
 		encoded, err := document(o)
-		if err != nil || len(textOf(encoded)) <= maxOutcomeBytes || len(o.Report)+len(o.Repairs)+len(o.Orphans) == 0 {
+		if err != nil || len(textOf(encoded)) <= maxOutcomeBytes {
 			return encoded, err
+		}
+
+		if len(o.Report)+len(o.Repairs)+len(o.Orphans) == 0 {
+			if o.Types == nil {
+				return encoded, nil
+			}
+
+			o.Types = nil
+
+			continue
 		}
 
 		// A few repairs must not go for want of a shorter report.
@@ -72,7 +85,9 @@ type appliedRow struct {
 	Inherits bool `json:"blueprintInheritsSpec,omitempty"`
 }
 
-func appliedDocument(a tenant.Applied) (types.AttributeValue, error) {
+func appliedDocument(a tenant.Applied) (types.AttributeValue, error) { return document(slim(a)) }
+
+func slim(a tenant.Applied) appliedRow {
 	row := appliedRow{Applied: a}
 
 	own := maps.Clone(a.Blueprint.Parameters)
@@ -88,7 +103,54 @@ func appliedDocument(a tenant.Applied) (types.AttributeValue, error) {
 		row.Inherits = true
 	}
 
-	return document(row)
+	return row
+}
+
+// whole is the reverse of slim.
+func whole(row appliedRow) tenant.Applied {
+	if row.Inherits {
+		inherited := maps.Clone(row.Spec.Parameters)
+		maps.Copy(inherited, row.Blueprint.Parameters)
+		row.Blueprint.Parameters = inherited
+	}
+
+	return row.Applied
+}
+
+// changeRow is Change as the row has it.
+type changeRow struct {
+	tenant.Change
+
+	Other appliedRow `json:"other"`
+}
+
+func changeDocument(c tenant.Change) (types.AttributeValue, error) {
+	return document(changeRow{Change: c, Other: slim(c.Other)})
+}
+
+func (r *reader) change(rec *tenant.Record) {
+	var row *changeRow
+
+	r.object("tier_change", &row)
+
+	if row == nil {
+		return
+	}
+
+	row.Change.Other = whole(row.Other)
+	rec.Change = &row.Change
+}
+
+// pendingDocument encodes what waits for approval and cuts its report.
+func pendingDocument(p tenant.Pending) (types.AttributeValue, error) {
+	for {
+		encoded, err := document(p)
+		if err != nil || len(textOf(encoded)) <= maxPendingBytes || len(p.Report) == 0 {
+			return encoded, err
+		}
+
+		p.Report = p.Report[:len(p.Report)/2]
+	}
 }
 
 func (r *reader) applied(rec *tenant.Record) {
@@ -100,11 +162,6 @@ func (r *reader) applied(rec *tenant.Record) {
 		return
 	}
 
-	if row.Inherits {
-		inherited := maps.Clone(row.Spec.Parameters)
-		maps.Copy(inherited, row.Blueprint.Parameters)
-		row.Blueprint.Parameters = inherited
-	}
-
-	rec.Applied = &row.Applied
+	applied := whole(*row)
+	rec.Applied = &applied
 }

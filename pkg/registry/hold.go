@@ -12,10 +12,12 @@ import (
 )
 
 const (
-	beginExpression    = "SET stack = :stack, updated_at = :now"
-	progressExpression = "SET progress = :progress"
-	publishExpression  = "REMOVE result_pending"
-	publishCondition   = "result_pending = :operation"
+	beginExpression       = "SET stack = :stack, updated_at = :now"
+	beginChangeExpression = beginExpression + recordChange
+	beginEndExpression    = beginExpression + " REMOVE tier_change"
+	progressExpression    = "SET progress = :progress"
+	publishExpression     = "REMOVE result_pending"
+	publishCondition      = "result_pending = :operation"
 
 	// The progress stays: where there is some, it is of an operation whose
 	// outcome nobody recorded, which the next plan must know.
@@ -50,16 +52,28 @@ func checkReason(reason string) error {
 	return nil
 }
 
-// Begin records the stack of a tenant before its first operation.
-func (r *Registry) Begin(ctx context.Context, id tenant.ID, token Token, stack tenant.Stack) error {
+// Begin records the stack of a tenant, and how far a tier change is, before an
+// operation to which they are new. round is that of the operation's settlement.
+func (r *Registry) Begin(ctx context.Context, id tenant.ID, token Token, round int, stack tenant.Stack, change *tenant.Change) error {
 	value, err := document(stack)
 	if err != nil {
 		return err
 	}
 
-	return r.underLease(ctx, id, update{expression: beginExpression, condition: heldCondition, values: item{
+	u := update{expression: beginEndExpression, condition: heldCondition + roundCondition, values: item{
 		":stack": value, nowValue: number(r.now().UnixMilli()), ":me": text(token.Owner), ":fence": number(token.Fence),
-	}})
+		":round": number(roundOf(token, round)),
+	}}
+
+	if change != nil {
+		u.expression = beginChangeExpression
+
+		if u.values[":change"], err = changeDocument(*change); err != nil {
+			return err
+		}
+	}
+
+	return r.underLease(ctx, id, u)
 }
 
 // Progress shows how far the running operation is.

@@ -135,10 +135,13 @@ func decodeRow(id tenant.ID, row item) (tenant.Record, error) {
 
 	r.object("desired", &rec.Desired)
 	r.applied(&rec)
+	r.change(&rec)
+	r.object("approval_pending", &rec.Pending)
 	r.object("stack", &rec.Stack)
 	r.object("outputs", &rec.Outputs)
 	r.object("progress", &rec.Progress)
 	r.object("last_outcome", &rec.Last)
+	r.object("history", &rec.History)
 
 	rec.DesiredSeq = r.number("desired_seq")
 	rec.AppliedSeq = r.number("applied_seq")
@@ -148,6 +151,7 @@ func decodeRow(id tenant.ID, row item) (tenant.Record, error) {
 	rec.Hold = r.text("hold_reason")
 	rec.NotBefore = r.time("not_before")
 	rec.Attempts = int(r.number("attempts"))
+	rec.DueAt = r.time("due_at")
 	rec.Unpublished = r.text("result_pending")
 	rec.CreatedAt = r.time("created_at")
 	rec.UpdatedAt = r.time("updated_at")

@@ -13,11 +13,23 @@ import (
 type Settlement struct {
 	// Target is the desired_seq that was worked on.
 	Target int64
+	// Round numbers the operations under one lease, from 1. A settlement of an
+	// earlier round, repeated by the network, lands no more.
+	Round int
 	// Applied is what a success made, nil after a failure.
 	Applied *tenant.Applied
+	// Partial says that Applied is a part of the way to Target.
+	Partial bool
+	// Change, Pending and DueAt are of the row from now on.
+	Change  *tenant.Change
+	Pending *tenant.Pending
+	DueAt   time.Time
 	Outputs map[string]json.RawMessage
 	Stack   tenant.Stack
 	Outcome tenant.Outcome
+	// History is what the row remembered when it was read. Only the holder of the
+	// lease adds to it, and this write does.
+	History []tenant.Past
 	// GaveUp ends the attempts at Target.
 	GaveUp bool
 	// Tell has a failure published although attempts go on.
@@ -40,15 +52,23 @@ type Settled struct {
 // The parts of a settlement. Sequences only grow: a repeated write that lands
 // late must not take back a later one (model, finding 7).
 const (
-	recordCommon  = "SET last_outcome = :outcome, stack = :stack, result_pending = :operation, updated_at = :now"
-	retryCommon   = "SET last_outcome = :outcome, stack = :stack, updated_at = :now"
+	retryCommon   = "SET last_outcome = :outcome, history = :history, stack = :stack, updated_at = :now, work_round = :round"
+	recordCommon  = retryCommon + ", result_pending = :operation"
 	recordSuccess = ", applied_seq = :target, applied = :applied, outputs = :outputs"
+	recordPartial = ", applied_seq = :reached, applied = :applied, outputs = :outputs"
 	recordFailure = ", failed_seq = :target"
 	recordTries   = ", attempts = :attempts"
 	recordRetry   = ", attempts = :attempts, not_before = :before"
 	recordClean   = ", clean_fence = :fence"
 
+	recordChange  = ", tier_change = :change"
+	recordPending = ", approval_pending = :pending"
+	recordDue     = ", due_at = :due"
+
 	removeProgress = " REMOVE progress"
+	removeChange   = ", tier_change"
+	removePending  = ", approval_pending"
+	removeDue      = ", due_at"
 	removeBackoff  = ", not_before, attempts"
 	removeWaiting  = ", not_before"
 	removeLease    = ", " + leaseAttributes
@@ -56,6 +76,7 @@ const (
 	leaseAttributes = "lease_owner, rvn, lease_ms, lease_until, lease_message"
 
 	heldCondition    = "lease_owner = :me AND fence = :fence"
+	roundCondition   = " AND work_round < :round"
 	unmovedCondition = " AND desired_seq = :target"
 	successCondition = " AND applied_seq < :target"
 	failureCondition = " AND failed_seq < :target"
@@ -122,18 +143,25 @@ func (r *Registry) settlement(token Token, s Settlement, release bool) (update, 
 		return update{}, err
 	}
 
+	history, err := historyDocument(tenant.Remember(s.History, s.Outcome))
+	if err != nil {
+		return update{}, err
+	}
+
 	stack, err := document(s.Stack)
 	if err != nil {
 		return update{}, err
 	}
 
-	u := update{condition: heldCondition, values: item{
-		":me": text(token.Owner), ":fence": number(token.Fence),
-		":outcome": outcome, ":stack": stack, nowValue: number(r.now().UnixMilli()),
+	u := update{condition: heldCondition + roundCondition, values: item{
+		":me": text(token.Owner), ":fence": number(token.Fence), ":round": number(roundOf(token, s.Round)),
+		":outcome": outcome, ":history": history, ":stack": stack, nowValue: number(r.now().UnixMilli()),
 	}}
 	set, remove := retryCommon, removeProgress
 
 	switch {
+	case s.Applied != nil && s.Partial:
+		set, remove, err = u.partial(s, release)
 	case s.Applied != nil:
 		set, remove, err = u.success(s)
 	case s.GaveUp:
@@ -146,6 +174,13 @@ func (r *Registry) settlement(token Token, s Settlement, release bool) (update, 
 	if err != nil {
 		return update{}, err
 	}
+
+	moreSet, moreRemove, err := u.beside(s)
+	if err != nil {
+		return update{}, err
+	}
+
+	set, remove = set+moreSet, remove+moreRemove
 
 	if release {
 		u.condition += unmovedCondition
@@ -162,21 +197,91 @@ func (r *Registry) settlement(token Token, s Settlement, release bool) (update, 
 	return u, nil
 }
 
-func (u *update) success(s Settlement) (set, remove string, err error) {
-	applied, err := appliedDocument(*s.Applied)
+// roundsPerLease is more than any lease has rounds.
+const roundsPerLease = 1000
+
+// roundOf numbers the rounds of all leases of a tenant in one row.
+func roundOf(token Token, round int) int64 { return token.Fence*roundsPerLease + int64(round) }
+
+// beside writes what stands beside the tenant's own topology and work, or removes
+// what no longer does.
+func (u *update) beside(s Settlement) (set, remove string, err error) {
+	set, remove, err = u.change(s.Change)
 	if err != nil {
 		return "", "", err
 	}
 
-	outputs, err := document(s.Outputs)
-	if err != nil {
+	if s.Pending == nil {
+		remove += removePending
+	} else {
+		if u.values[":pending"], err = pendingDocument(*s.Pending); err != nil {
+			return "", "", err
+		}
+
+		set += recordPending
+	}
+
+	if s.DueAt.IsZero() {
+		return set, remove + removeDue, nil
+	}
+
+	u.values[":due"] = number(s.DueAt.UnixMilli())
+
+	return set + recordDue, remove, nil
+}
+
+func (u *update) change(c *tenant.Change) (set, remove string, err error) {
+	if c == nil {
+		return "", removeChange, nil
+	}
+
+	if u.values[":change"], err = changeDocument(*c); err != nil {
+		return "", "", err
+	}
+
+	return recordChange, "", nil
+}
+
+// partial records a part of the way. All changes before the target are done with.
+func (u *update) partial(s Settlement, release bool) (set, remove string, err error) {
+	if err := u.applied(s); err != nil {
 		return "", "", err
 	}
 
 	u.condition += successCondition
 	u.values[":target"] = number(s.Target)
-	u.values[":applied"] = applied
-	u.values[":outputs"] = outputs
+	u.values[":reached"] = number(s.Target - 1)
+
+	if !release {
+		return retryCommon + recordPartial, removeProgress + removeBackoff, nil
+	}
+
+	return u.retry(s) + recordPartial, removeProgress, nil
+}
+
+func (u *update) applied(s Settlement) error {
+	applied, err := appliedDocument(*s.Applied)
+	if err != nil {
+		return err
+	}
+
+	outputs, err := document(s.Outputs)
+	if err != nil {
+		return err
+	}
+
+	u.values[":applied"], u.values[":outputs"] = applied, outputs
+
+	return nil
+}
+
+func (u *update) success(s Settlement) (set, remove string, err error) {
+	if err := u.applied(s); err != nil {
+		return "", "", err
+	}
+
+	u.condition += successCondition
+	u.values[":target"] = number(s.Target)
 	u.values[":operation"] = text(s.Outcome.OperationID)
 
 	return recordCommon + recordSuccess, removeProgress + removeBackoff, nil

@@ -19,13 +19,15 @@ const (
 	ReasonHeld Reason = "held"
 	// ReasonBackoff: there is work, and the last attempt failed.
 	ReasonBackoff Reason = "backoff"
+	// ReasonDue: the clock made work.
+	ReasonDue Reason = "due"
 	// ReasonUncreated: events came for a tenant that was never created.
 	ReasonUncreated Reason = "uncreated"
 )
 
 // Reasons lists every reason, for metrics that start at zero.
 func Reasons() []Reason {
-	return []Reason{ReasonWork, ReasonResult, ReasonHeld, ReasonBackoff, ReasonUncreated}
+	return []Reason{ReasonWork, ReasonResult, ReasonHeld, ReasonBackoff, ReasonDue, ReasonUncreated}
 }
 
 // finding is what a look at a row led to.
@@ -34,6 +36,8 @@ type finding struct {
 	waiting Reason
 	// end: its lease is dead and must end. nudge: somebody must look at it.
 	end, nudge bool
+	// event is what the message says.
+	event tenant.EventType
 }
 
 // judge decides on a row. stale says that its lease stood still for so long that
@@ -50,18 +54,26 @@ func judge(rec tenant.Record, stale bool, now time.Time, age time.Duration) find
 		return finding{}
 	case rec.NeedsWork() && now.Before(rec.NotBefore):
 		return finding{waiting: ReasonBackoff}
+	case byClock(rec, now) && !held:
+		return finding{waiting: ReasonDue, nudge: true, event: tenant.EventDue}
 	case !forgotten(rec, now, age):
 		return finding{}
 	case rec.NeedsWork():
-		return finding{waiting: ReasonWork, end: held, nudge: true}
+		return finding{waiting: ReasonWork, end: held, nudge: true, event: tenant.EventNudged}
 	case rec.Unpublished != "":
-		return finding{waiting: ReasonResult, end: held, nudge: true}
+		return finding{waiting: ReasonResult, end: held, nudge: true, event: tenant.EventNudged}
 	case rec.Desired.Existence.Version == (tenant.Version{}):
 		return finding{waiting: ReasonUncreated, end: held}
 	default:
 		// Later events would be handed over to the dead holder.
 		return finding{end: held}
 	}
+}
+
+// byClock reports that a tenant that is settled has work by the clock. What failed
+// waits for people.
+func byClock(rec tenant.Record, now time.Time) bool {
+	return !rec.NeedsWork() && rec.FailedSeq <= rec.AppliedSeq && !rec.DueAt.IsZero() && !now.Before(rec.DueAt)
 }
 
 // forgotten reports that nothing happened to a row for long. Accepted events

@@ -253,23 +253,29 @@ func (s *Sweeper) serve(ctx context.Context, d due, report *Report) error {
 		return nil
 	}
 
-	if err := s.nudge(ctx, d.rec.ID); err != nil {
+	if err := s.send(ctx, d.rec.ID, d.event); err != nil {
 		return err
 	}
 
 	report.Nudged++
 
-	s.Log.WarnContext(ctx, "reminded the fleet of a tenant that waits", telemetry.KeyTenant, string(d.rec.ID),
+	level := slog.LevelWarn
+	if d.waiting == ReasonDue {
+		level = slog.LevelInfo
+	}
+
+	s.Log.Log(ctx, level, "reminded the fleet of a tenant that waits", telemetry.KeyTenant, string(d.rec.ID),
 		"reason", string(d.waiting), telemetry.KeySequence, d.rec.DesiredSeq, "since", d.rec.UpdatedAt)
 	s.remember(d.rec)
 
 	return nil
 }
 
-// nudge sends the event that says nothing and makes a worker look.
-func (s *Sweeper) nudge(ctx context.Context, id tenant.ID) error {
+// send makes a worker look: with the event that says nothing, or the one that has
+// it see what is due.
+func (s *Sweeper) send(ctx context.Context, id tenant.ID, kind tenant.EventType) error {
 	body, err := event.Encode(tenant.Event{
-		ID: rand.Text(), Source: "lessor", Type: tenant.EventNudged, Tenant: id, Time: s.Now(),
+		ID: rand.Text(), Source: "lessor", Type: kind, Tenant: id, Time: s.Now(),
 	}, event.OrderTime)
 	if err != nil {
 		return err

@@ -18,6 +18,8 @@ const (
 	StageCutover ChangeStage = "cutover"
 	// StageBaking: it serves, and what it replaced still stands.
 	StageBaking ChangeStage = "baking"
+	// StageRetiring: what it replaced is being removed. There is no way back.
+	StageRetiring ChangeStage = "retiring"
 )
 
 // Change is a tier change that is under way: the topology beside the one that
@@ -29,6 +31,11 @@ type Change struct {
 	// Other is the new topology while it is built and filled, and the old one
 	// once the new one serves.
 	Other Applied `json:"other"`
+	// Stood is set while the tenant goes back to what it left and what still
+	// stands.
+	Stood bool `json:"stood,omitempty"`
+	// Guarded is set where Other must be prepared before it can be removed.
+	Guarded bool `json:"guarded,omitempty"`
 	// Outputs are those of the new topology, from StageCutover on until it serves.
 	Outputs map[string]json.RawMessage `json:"outputs,omitempty"`
 	// Tokens are the SHA-256, in hex, of what was sent to the hook.
@@ -39,8 +46,6 @@ type Change struct {
 	Deadline time.Time `json:"deadline,omitzero"`
 	// Until is when the old topology may be removed.
 	Until time.Time `json:"until,omitzero"`
-	// Kept is why the old topology stays until people decide, "" if it does not.
-	Kept string `json:"kept,omitempty"`
 }
 
 // TokenDigest is the SHA-256 of a hook's token, in hex.

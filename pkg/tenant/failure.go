@@ -24,7 +24,7 @@ const (
 	// KindCutover is a tier change whose data did not follow: the hook refused,
 	// or did not answer in time.
 	KindCutover Kind = "cutover"
-	KindUnknown     Kind = "unknown"
+	KindUnknown Kind = "unknown"
 )
 
 // Kinds lists every kind, for metrics that start at zero.

@@ -152,6 +152,8 @@ type Blueprint struct {
 	RetainDays int `json:"retainDays,omitempty"`
 	// Release names the set of parameters, for people.
 	Release string `json:"release,omitempty"`
+	// Pool is the tenant whose outputs are among the parameters, "" if none is.
+	Pool ID `json:"pool,omitempty"`
 }
 
 // Progress is how far the running operation is.

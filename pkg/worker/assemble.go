@@ -19,6 +19,7 @@ import (
 	"github.com/lessor-dev/lessor/pkg/capacity"
 	"github.com/lessor-dev/lessor/pkg/catalog"
 	"github.com/lessor-dev/lessor/pkg/config"
+	"github.com/lessor-dev/lessor/pkg/cutover"
 	"github.com/lessor-dev/lessor/pkg/engine"
 	"github.com/lessor-dev/lessor/pkg/event"
 	"github.com/lessor-dev/lessor/pkg/lease"
@@ -187,6 +188,7 @@ func newWorker(
 			Slots:     slots,
 			Gate:      gate,
 			Breaker:   breaker.New(cfg.Breaker, observer.breakerChanged),
+			Hook:      cutover.New(sqs.NewFromConfig(p.aws)),
 			Publisher: publisher,
 			Observer:  observer,
 			Interrupt: interrupt,

@@ -1,0 +1,215 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lessor-dev/lessor/pkg/tenant"
+)
+
+// change plans the way into another tier: the new topology is made beside the one
+// that serves, takes its place, and only then the old one goes.
+func change(rec tenant.Record, p Plan, standing *tenant.Applied, now time.Time) (Plan, error) {
+	if standing.Blueprint.DataLoss && !p.Spec.AcceptDataLoss {
+		return Plan{}, &InvalidError{
+			Field: "tier",
+			Message: fmt.Sprintf("tier %q keeps data and takes no final snapshot, so a change to %q would lose it",
+				standing.Spec.Tier, p.Spec.Tier),
+			Hint: "send the tier-changed event with acceptDataLoss: true, or set finalSnapshot for the present tier and reprovision the tenant first",
+		}
+	}
+
+	present := rec.Change
+
+	switch {
+	case present == nil:
+		return build(rec, p, standing, tenant.Change{Other: tenant.Applied{Generation: nextGeneration(rec)}}, now), nil
+	case present.Stage == tenant.StageBaking && present.Other.Spec.Tier == p.Spec.Tier:
+		return build(rec, p, standing, tenant.Change{Stood: true, Guarded: present.Guarded, Other: present.Other}, now), nil
+	case present.Stage == tenant.StageBaking, present.Stage == tenant.StageRetiring,
+		present.Stood && present.Other.Spec.Tier != p.Spec.Tier:
+		return retire(rec, as(p, standing), EndMore), nil
+	case present.Other.Spec.Tier != p.Spec.Tier:
+		back := callOff(rec, as(p, standing))
+		back.End = EndMore
+
+		return back, nil
+	case present.Stage == tenant.StageCutover && !interrupted(rec) && !differs(present.Other, p.Spec, p.Blueprint):
+		return cutover(rec, p, standing, now), nil
+	default:
+		return build(rec, p, standing, *present, now), nil
+	}
+}
+
+// as makes a plan one for what stands. Nothing that is new is served by it.
+func as(p Plan, standing *tenant.Applied) Plan {
+	p.Spec, p.Blueprint, p.Generation, p.Requests = standing.Spec, standing.Blueprint, standing.Generation, standing.Requests
+
+	return p
+}
+
+// build makes the new topology beside the one that serves.
+func build(rec tenant.Record, p Plan, standing *tenant.Applied, c tenant.Change, now time.Time) Plan {
+	p.Generation = c.Other.Generation
+	c.Other = tenant.Applied{Spec: p.Spec, Blueprint: p.Blueprint, Generation: p.Generation}
+	c.Stage, c.Guarded = tenant.StageBuilding, c.Guarded || protecting(rec)
+	c.Outputs, c.Tokens, c.Asked = nil, nil, false
+	c.Deadline, c.Until = time.Time{}, time.Time{}
+
+	p.Beside, p.Change = standing, &c
+	p.Steps = append(looks(rec), StepUp)
+
+	if p.Blueprint.Hook != nil {
+		p.End = EndAsk
+
+		return p
+	}
+
+	return take(p, standing, now)
+}
+
+// cutover waits for the data hook and does what it says.
+func cutover(rec tenant.Record, p Plan, standing *tenant.Applied, now time.Time) Plan {
+	c := *rec.Change
+	c.Guarded = guarded(rec)
+	p.Generation, p.Beside, p.Change, p.Then = c.Other.Generation, standing, &c, &c
+	p.Steps = looks(rec)
+
+	answer, answered := answerTo(rec)
+
+	switch {
+	case p.Blueprint.Hook == nil, answered && !answer.Refused:
+		return take(p, standing, now)
+	case answered:
+		return back(rec, now, &tenant.Failure{
+			Kind: tenant.KindCutover, Step: string(StepCutover),
+			Message: because("the data hook refused the change to tier "+p.Spec.Tier, answer.Reason),
+			Hint:    "the tenant stays in its tier; send another tier-changed event once its data can follow",
+		})
+	case !c.Asked:
+		p.End = EndAsk
+
+		return p
+	case !now.Before(c.Deadline):
+		return back(rec, now, &tenant.Failure{
+			Kind: tenant.KindCutover, Step: string(StepCutover),
+			Message: fmt.Sprintf("the data hook did not confirm the change to tier %s within %s", p.Spec.Tier, p.Blueprint.Hook.Timeout),
+			Hint:    "the tenant stays in its tier; see why the hook did not answer, and send another tier-changed event",
+		})
+	default:
+		p.End, p.Wait = EndWait, c.Deadline
+
+		return p
+	}
+}
+
+func because(what, reason string) string {
+	if reason == "" {
+		return what
+	}
+
+	return what + ": " + reason
+}
+
+// answerTo is the newest answer that knows a token of the change.
+func answerTo(rec tenant.Record) (tenant.Confirmation, bool) {
+	var newest tenant.Field[tenant.Confirmation]
+
+	for _, token := range rec.Change.Tokens {
+		if answer := rec.Desired.Confirmations[token]; answer.Version.After(newest.Version) {
+			newest = answer
+		}
+	}
+
+	return newest.Value, !newest.Version.IsZero()
+}
+
+// take lets the new topology serve. It is protected only now: until then it can be
+// removed without a word.
+func take(p Plan, standing *tenant.Applied, now time.Time) Plan {
+	if p.Blueprint.Protect && !p.Change.Stood {
+		p.Steps = append(p.Steps, StepProtect)
+	}
+
+	p.Then = baking(p.Change.ID, *standing, p.Blueprint, now)
+
+	return p
+}
+
+// baking keeps what no longer serves for as long as the tier says that does.
+func baking(id string, old tenant.Applied, serves tenant.Blueprint, now time.Time) *tenant.Change {
+	return &tenant.Change{
+		ID: id, Stage: tenant.StageBaking, Other: old, Guarded: old.Blueprint.Protect || old.Blueprint.FinalSnapshot,
+		Until: now.Add(serves.Bake).UTC(),
+	}
+}
+
+// Back plans the way back to what serves, from a tier change whose new topology
+// does not serve yet. It reports false if there is none.
+func Back(rec tenant.Record, now time.Time) (Plan, bool) {
+	if c := rec.Change; c == nil || c.Stage != tenant.StageBuilding && c.Stage != tenant.StageCutover {
+		return Plan{}, false
+	}
+
+	return back(rec, now, nil), true
+}
+
+func back(rec tenant.Record, now time.Time, failure *tenant.Failure) Plan {
+	p := as(Plan{End: EndBack, Failure: failure, Change: rec.Change}, rec.Applied)
+
+	if rec.Change.Stood {
+		// It goes on standing by, as before the tenant was to go back to it.
+		p.Then = baking(rec.Change.ID, rec.Change.Other, rec.Applied.Blueprint, now)
+
+		return p
+	}
+
+	p.Steps = []Step{StepUp}
+
+	return leave(rec, p)
+}
+
+// bake plans a tenant that may go back to its former tier yet.
+func bake(rec tenant.Record, p Plan, different bool, now time.Time) Plan {
+	c := rec.Change
+	asked := unserved(rec, tenant.RequestRetire)
+	steps := nextSteps(rec, different)
+
+	if len(steps) == 0 && (asked || !now.Before(c.Until)) {
+		return retire(rec, p, EndApplied)
+	}
+
+	p.Beside, p.Change, p.Then, p.Steps = &c.Other, c, c, steps
+
+	if asked {
+		// The old topology goes after that, and not in one go with it: what the
+		// steps break can be mended while it stands.
+		p.End = EndMore
+		delete(p.Requests, tenant.RequestRetire)
+	}
+
+	return p
+}
+
+// retire removes the topology beside the one that serves.
+func retire(rec tenant.Record, p Plan, end End) Plan {
+	c := *rec.Change
+	c.Stage, c.Guarded = tenant.StageRetiring, guarded(rec)
+
+	p.End, p.Change = end, &c
+	p.Steps = append(looks(rec), StepUp)
+
+	return leave(rec, p)
+}
+
+// leave has the plan's up no longer declare the topology beside. What is guarded
+// is prepared for that.
+func leave(rec tenant.Record, p Plan) Plan {
+	p.Leaving = &rec.Change.Other
+	if guarded(rec) {
+		p.Steps = slices.Insert(p.Steps, slices.Index(p.Steps, StepUp), StepPrepareDelete)
+	}
+
+	return p
+}

@@ -1,0 +1,137 @@
+package reconcile
+
+import (
+	"crypto/rand"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/oklog/ulid/v2"
+
+	"github.com/lessor-dev/lessor/pkg/cutover"
+	"github.com/lessor-dev/lessor/pkg/plan"
+	"github.com/lessor-dev/lessor/pkg/tenant"
+)
+
+// begin records what a successor must know of a plan even if nothing else is
+// ever written: where the state is, which names are used, and how far a tier
+// change is.
+func (t *tenure) begin(rec *tenant.Record, p plan.Plan, stack tenant.Stack) error {
+	if c := p.Change; c != nil && c.ID == "" {
+		c.ID = ulid.Make().String()
+		if p.Then != nil {
+			p.Then.ID = c.ID
+		}
+	}
+
+	if len(p.Steps) == 0 || rec.Stack == stack && reflect.DeepEqual(rec.Change, p.Change) {
+		return nil
+	}
+
+	return t.record(rec, stack, p.Change)
+}
+
+func (t *tenure) record(rec *tenant.Record, stack tenant.Stack, change *tenant.Change) error {
+	if err := t.Rows.Begin(t.ctx, rec.ID, t.lease.Token(), t.round, stack, change); err != nil {
+		return fmt.Errorf("recording the stack: %w", err)
+	}
+
+	rec.Stack, rec.Change = stack, change
+
+	return nil
+}
+
+// conclude says what to record once the steps of a plan are done, or failed.
+func (t *tenure) conclude(rec tenant.Record, p plan.Plan, done *operationDone) error {
+	if done.result.Failure == nil {
+		done.result.Failure = oversized(done.result.Outputs)
+		done.settlement.Outcome.Failure = done.result.Failure
+	}
+
+	if done.result.Failure != nil {
+		t.judgeFailure(rec, p, done)
+
+		return nil
+	}
+
+	if p.End == plan.EndAsk {
+		return t.ask(rec, p, done)
+	}
+
+	s := &done.settlement
+	s.Change = p.Then
+
+	switch p.End {
+	case plan.EndApplied:
+		s.Applied, s.Outputs = t.applied(rec, p), outputsOf(rec, p, *done)
+	case plan.EndMore:
+		s.Applied, s.Outputs = t.applied(rec, p), outputsOf(rec, p, *done)
+		s.Partial, s.Attempts, s.NotBefore = true, 0, t.now()
+	case plan.EndWait:
+		t.await(rec, p, done)
+	case plan.EndBack:
+		done.result.Failure, s.Outcome.Failure, s.GaveUp = p.Failure, p.Failure, true
+	case plan.EndAsk:
+	}
+
+	return nil
+}
+
+// await has the tenant wait for its data hook. Until then it is what it was.
+func (t *tenure) await(rec tenant.Record, p plan.Plan, done *operationDone) {
+	is := *rec.Applied
+	is.Requests = p.Requests
+
+	s := &done.settlement
+	s.Applied, s.Partial, s.Attempts, s.NotBefore = &is, true, 0, s.Change.Deadline
+}
+
+// maxTokens bounds how often the hook is asked of one change. Older tokens are
+// forgotten.
+const maxTokens = 8
+
+// ask has the data hook fill the new topology. The token is recorded first, so
+// that an answer cannot come before the row knows it.
+func (t *tenure) ask(rec tenant.Record, p plan.Plan, done *operationDone) error {
+	token := rand.Text()
+	s := &done.settlement
+
+	c := *p.Change
+	c.Stage, c.Asked = tenant.StageCutover, false
+	c.Deadline = t.now().Add(p.Blueprint.Hook.Timeout).UTC()
+
+	c.Tokens = append(slices.Clone(c.Tokens), tenant.TokenDigest(token))
+	c.Tokens = c.Tokens[max(0, len(c.Tokens)-maxTokens):]
+
+	if slices.Contains(p.Steps, plan.StepUp) {
+		c.Outputs = done.result.Outputs
+	}
+
+	if err := t.record(&rec, s.Stack, &c); err != nil {
+		return err
+	}
+
+	s.Change = &c
+	s.Outcome.Steps = append(s.Outcome.Steps, string(plan.StepCutover))
+
+	err := t.Hook.Ask(t.ctx, *p.Blueprint.Hook, cutover.Request{
+		ChangeID: c.ID, Tenant: rec.ID, Region: p.Spec.Region, Token: token, Deadline: c.Deadline,
+		From: cutover.Side{Tier: rec.Applied.Spec.Tier, Generation: rec.Applied.Generation, Outputs: rec.Outputs},
+		To:   cutover.Side{Tier: p.Spec.Tier, Generation: p.Generation, Outputs: c.Outputs},
+	})
+	if err != nil {
+		done.result.Failure = &tenant.Failure{
+			Kind: tenant.KindTransient, Step: string(plan.StepCutover), Message: err.Error(),
+			Hint: "it is tried again; see whether the hook of the tier can be reached from the workers",
+		}
+		s.Outcome.Failure = done.result.Failure
+		t.judgeFailure(rec, p, done)
+
+		return nil
+	}
+
+	c.Asked = true
+	t.await(rec, p, done)
+
+	return nil
+}
