@@ -1,6 +1,7 @@
 package awsplugin_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -85,6 +86,17 @@ func TestQueues(t *testing.T) {
 		require.NoError(t, h.delete(m))
 		require.Empty(t, h.refresh(m).GetId())
 	}
+
+	// Its name is free again after a while, for which the plugin waits.
+	again := h.create(cloudsim.TypeQueue, dead)
+	require.Equal(t, deadLetters.id, again.id)
+	require.NoError(t, h.delete(again))
+
+	log, err := h.cloud.Log(t.Context(), 0)
+	require.NoError(t, err)
+	require.True(t, slices.ContainsFunc(log, func(e cloudsim.Entry) bool {
+		return e.Code == "AWS.SimpleQueueService.QueueDeletedRecently"
+	}))
 
 	queues, err := client.ListQueues(t.Context(), &sqs.ListQueuesInput{QueueNamePrefix: aws.String("awsplugin-")})
 	require.NoError(t, err)
