@@ -61,8 +61,8 @@ func Shared() engine.Program {
 	return program[SharedParameters]{
 		defaults: sharedDefaults, validate: checkShared, deploy: deployShared,
 		summary: "What the tenants of other tiers share: a network over at least two zones, a key, a PostgreSQL database encrypted " +
-			"with it, an ECS cluster with a role that starts tasks, and a load balancer that tells tenants apart by host. Its outputs are " +
-			"the parameters of `pool` and `bridge`.",
+			"with it, an ECS cluster with a role that starts tasks, and a load balancer that tells tenants apart by host. Its " +
+			"outputs are the parameters of `pool` and `bridge`.",
 		outputs: routing(
 			Output{OutputSharedEndpoint, "Where the database listens, with its port."},
 			Output{OutputDatabaseName, "The database in the instance."},
@@ -169,7 +169,8 @@ func (p SharedParameters) database(network *Network, key *Key, clients netip.Pre
 // load balancer gets in at any port, since tenants choose theirs; containers reach
 // the database, and AWS's services by HTTPS.
 func newContainerAccess(
-	ctx *pulumi.Context, topology engine.Topology, network *Network, inside netip.Prefix, balancer *Balancer, opts ...pulumi.ResourceOption,
+	ctx *pulumi.Context, topology engine.Topology, network *Network, inside netip.Prefix, balancer *Balancer,
+	opts ...pulumi.ResourceOption,
 ) (*ec2.SecurityGroup, error) {
 	name := topology.PhysicalName("containers", maxSecurityGroupName)
 

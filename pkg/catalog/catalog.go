@@ -40,6 +40,7 @@ type Catalog struct {
 type tier struct {
 	blueprint tenant.Blueprint
 	wave      int
+	pool      pool
 }
 
 // Tiers lists the names of the tiers, sorted.
@@ -55,8 +56,23 @@ func (c *Catalog) Wave(name string) (wave int, ok bool) {
 
 // Resolve makes the blueprint of a tenant that shall be: the tier's, with the
 // tenant's own parameters over those of the tier. What the catalog cannot
-// serve is an *InvalidError.
+// serve is an *InvalidError. Where the tenant lives in a pool, the blueprint names
+// it and lacks the parameters that come from there: see Complete.
 func (c *Catalog) Resolve(spec tenant.Spec) (tenant.Blueprint, error) {
+	blueprint, err := c.resolve(spec)
+	if err != nil {
+		return tenant.Blueprint{}, err
+	}
+
+	if err := c.check(spec.Tier, blueprint, c.tiers[spec.Tier].pool.outputs); err != nil {
+		return tenant.Blueprint{}, err
+	}
+
+	return blueprint, nil
+}
+
+// resolve is Resolve without a look at the parameters.
+func (c *Catalog) resolve(spec tenant.Spec) (tenant.Blueprint, error) {
 	if spec.Tier == "" {
 		return tenant.Blueprint{}, &InvalidError{
 			Field:   "tier",
@@ -89,8 +105,8 @@ func (c *Catalog) Resolve(spec tenant.Spec) (tenant.Blueprint, error) {
 		blueprint.Parameters[name] = value
 	}
 
-	if err := c.programs[blueprint.Program].Check(blueprint.Parameters); err != nil {
-		return tenant.Blueprint{}, refused(spec.Tier, blueprint, refusals(err, blueprint.Parameters))
+	if t.pool.tier != "" {
+		blueprint.Pool = PoolID(t.pool.tier, spec.Region)
 	}
 
 	return blueprint, nil

@@ -30,6 +30,12 @@
 //	      protectedTypes: ["aws:rds/instance:Instance"]
 //	    retainDays: 30         # how long a deleted tenant's state history is kept
 //	    release: "2026-11"     # a name for these parameters, shown with the tenant
+//	  free:
+//	    program: pool
+//	    pool: pool-free        # the tenants live in the pool of this tier, in their region
+//	    poolParameters: [sharedEndpoint]
+//	  pool-free:
+//	    program: shared
 //
 // Only version, tiers and program are required. Without the others a tier is
 // in wave 0, rolls back and reverts, is given up after 5 attempts, keeps no
@@ -40,6 +46,14 @@
 // A topology that is made takes a block of its tier's addresses and keeps it until
 // it is gone, whatever becomes of the tier. One that was made before the tier had
 // addresses keeps the range that it has: another would replace the network and all
-// that is in it. A change of tier makes a new topology. The range and prefix of a
-// pool cannot be changed, but a tier can be given another range.
+// that is in it. A change of tier makes a new topology. The range and prefix of
+// addresses cannot be changed, but a tier can be given another range.
+//
+// A tier whose name begins with "pool-" is one of pools. Its tenants are what the
+// tenants of other tiers share, one in each region: pool-free-eu-west-1 is the
+// pool of tier pool-free in eu-west-1, and no other tenant may have such an id or
+// be in such a tier. A tier that names a pool takes parameters from the pool's
+// outputs: those of the same name where poolParameters is a list, or as a mapping
+// says ({sharedEndpoint: databaseEndpoint}). A parameter of the tenant's own wins
+// over the pool's.
 package catalog

@@ -72,6 +72,7 @@ type reader struct {
 	catalog *Catalog
 	// claims are the ranges that tiers use.
 	claims []claim
+	pooled []pooled
 }
 
 func (r *reader) syntax(err error) {
@@ -131,6 +132,7 @@ func (r *reader) document(document *ast.File) {
 	}
 
 	r.apart()
+	r.pools()
 }
 
 func (r *reader) version(root map[string]entry, at int) {
@@ -156,6 +158,7 @@ func (r *reader) tier(name string, e entry) {
 	fields, ok := r.mapping(e.value, path, []string{
 		"program", "parameters", "wave", "onCreate", "onUpdate", "maxAttempts", "protect", "finalSnapshot", "dataLoss", "roleArn",
 		"tierChange", "guard", "retainDays", "release", "addresses",
+		"pool", "poolParameters",
 	})
 	if !ok {
 		return
@@ -191,6 +194,7 @@ func (r *reader) tier(name string, e entry) {
 	r.deletion(fields, path, b)
 	r.life(fields, path, b)
 
+	t.pool = r.pool(name, e.line, fields, path)
 	parameters, hasParameters := fields["parameters"]
 	sound := true
 
@@ -201,7 +205,7 @@ func (r *reader) tier(name string, e entry) {
 	r.network(fields, path, b)
 
 	if checker := r.program(fields, path, e.line, b); checker != nil && sound {
-		r.check(checker, b, path+".parameters", parameters, e.line)
+		r.check(checker, t, path+".parameters", parameters, e.line)
 	}
 
 	r.catalog.tiers[name] = t
@@ -256,7 +260,9 @@ func (r *reader) program(fields map[string]entry, path string, at int, b *tenant
 	return checker
 }
 
-func (r *reader) check(checker Checker, b *tenant.Blueprint, path string, parameters entry, at int) {
+func (r *reader) check(checker Checker, t tier, path string, parameters entry, at int) {
+	b := t.blueprint
+
 	err := checker.Check(b.Parameters)
 	if err == nil {
 		return
@@ -266,7 +272,7 @@ func (r *reader) check(checker Checker, b *tenant.Blueprint, path string, parame
 		at = parameters.line
 	}
 
-	for _, refusal := range refusals(err, b.Parameters) {
+	for _, refusal := range without(refusals(err, b.Parameters), b.Parameters, t.pool.outputs) {
 		where, line := path, at
 		if refusal.parameter != "" {
 			where = join(path, refusal.parameter)
