@@ -50,10 +50,15 @@ func (t typ) nameOf(id string) name {
 // https://www.pulumi.com/registry/packages/aws/api-docs/
 func types() map[string]typ {
 	return map[string]typ{
-		"aws:ec2/vpc:Vpc":                     {service: serviceEC2, kind: "vpc"},
-		"aws:ec2/subnet:Subnet":               {service: serviceEC2, kind: "subnet"},
-		"aws:ec2/securityGroup:SecurityGroup": {service: serviceEC2, kind: "security-group"},
-		"aws:kms/key:Key":                     {service: serviceKMS, kind: kindKey},
+		"aws:ec2/vpc:Vpc":                                   {service: serviceEC2, kind: "vpc"},
+		"aws:ec2/subnet:Subnet":                             {service: serviceEC2, kind: "subnet"},
+		"aws:ec2/securityGroup:SecurityGroup":               {service: serviceEC2, kind: "security-group"},
+		"aws:ec2/vpcPeeringConnection:VpcPeeringConnection": {service: serviceEC2, kind: "vpc-peering-connection"},
+		"aws:ec2/routeTable:RouteTable":                     {service: serviceEC2, kind: "route-table"},
+		// Routes and associations carry no tags.
+		"aws:ec2/route:Route": {byInputs: joined("routeTableId", "_", "destinationCidrBlock")},
+		"aws:ec2/routeTableAssociation:RouteTableAssociation": {byInputs: joined("subnetId", "/", "routeTableId")},
+		"aws:kms/key:Key": {service: serviceKMS, kind: kindKey},
 		// An alias carries no tags.
 		"aws:kms/alias:Alias":             {byInputs: input("name")},
 		"aws:rds/subnetGroup:SubnetGroup": {service: serviceRDS, kind: "subgrp", byInputs: input("name")},
@@ -109,6 +114,18 @@ func modules() map[string]string {
 
 func input(key string) func(map[string]any) string {
 	return func(inputs map[string]any) string { return text(inputs, key) }
+}
+
+// joined is an import id of two inputs.
+func joined(first, separator, second string) func(map[string]any) string {
+	return func(inputs map[string]any) string {
+		a, b := text(inputs, first), text(inputs, second)
+		if a == "" || b == "" {
+			return ""
+		}
+
+		return a + separator + b
+	}
 }
 
 // bucketSetting is the import id of a setting of a bucket: its name and, where

@@ -18,7 +18,10 @@ import (
 func TestInventoryKnowsEveryType(t *testing.T) {
 	t.Parallel()
 
-	inputs := props{"name": "acme", "identifier": "acme", "bucket": "acme", "queueUrl": "acme", "role": "acme", "tags": props{"Name": "acme"}}
+	inputs := props{
+		"name": "acme", "identifier": "acme", "bucket": "acme", "queueUrl": "acme", "role": "acme", "tags": props{"Name": "acme"},
+		"routeTableId": "rtb-1", "destinationCidrBlock": "10.0.0.0/16", "subnetId": "subnet-1",
+	}
 
 	services := []string{"ec2", "rds", "kms", "sqs", "sns", "s3", "dynamodb", "ecs", "elasticloadbalancing", "iam", "logs"}
 	everything := make([]inventory.Resource, 0, len(services))
@@ -71,7 +74,12 @@ func TestWhatNoStateHasIsFoundAgain(t *testing.T) {
 	queue := add(cloudsim.TypeQueue, props{"name": "found"})
 	add(cloudsim.TypeQueuePolicy, props{"queueUrl": queue.id, "policy": "{}"})
 	// Two of a kind are told apart.
-	add(cloudsim.TypeVPC, props{"cidrBlock": "10.1.0.0/16", "tags": name("found-other")})
+	other := add(cloudsim.TypeVPC, props{"cidrBlock": "10.1.0.0/16", "tags": name("found-other")})
+
+	peering := add(cloudsim.TypePeering, props{"vpcId": vpc.id, "peerVpcId": other.id, "autoAccept": true, "tags": name("found-peering")})
+	table := add(cloudsim.TypeRouteTable, props{"vpcId": vpc.id, "tags": name("found-routes")})
+	add(cloudsim.TypeRoute, props{"routeTableId": table.id, "destinationCidrBlock": "10.1.0.0/16", "vpcPeeringConnectionId": peering.id})
+	add(cloudsim.TypeRouteAssociation, props{"subnetId": one.id, "routeTableId": table.id})
 
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
@@ -84,7 +92,7 @@ func TestWhatNoStateHasIsFoundAgain(t *testing.T) {
 	unknown, err := look.FindUnknown(t.Context(), "acme", nil)
 	require.NoError(t, err)
 
-	const untaggable = 2
+	const untaggable = 4
 
 	require.Len(t, unknown, len(all)-untaggable)
 

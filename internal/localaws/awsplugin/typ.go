@@ -67,7 +67,7 @@ func newRegistry() registry {
 	all := registry{}
 
 	for _, part := range [][]resourceType{
-		ec2Types(), kmsTypes(), rdsTypes(), sqsTypes(), dynamoTypes(), s3Types(), snsTypes(),
+		ec2Types(), peeringTypes(), kmsTypes(), rdsTypes(), sqsTypes(), dynamoTypes(), s3Types(), snsTypes(),
 		ecsTypes(), lbTypes(), iamTypes(), logsTypes(),
 	} {
 		for _, t := range part {

@@ -39,6 +39,7 @@ func ec2Kinds() map[string]kind {
 			check:   checkSubnet,
 			fill:    fillSubnet,
 			blocked: subnetBlocked,
+			deleted: subnetDeleted,
 		},
 		TypeSecurityGroup: {
 			prefix: "sg-",
@@ -96,10 +97,11 @@ func fillVPC(_ *Cloud, r *Resource) {
 
 // vpcBlocked: what stands in a VPC keeps it.
 // https://docs.aws.amazon.com/vpc/latest/userguide/delete-vpc.html
+// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DeleteVpc.html
 func vpcBlocked(c *Cloud, r, _ *Resource) *Error {
-	for _, typ := range []string{TypeSubnet, TypeSecurityGroup} {
+	for _, typ := range []string{TypeSubnet, TypeSecurityGroup, TypeRouteTable, TypePeering} {
 		for _, other := range c.of(typ, r.Region) {
-			if other.Text("vpcId") == r.ID {
+			if other.uses(r.ID, "vpcId", "peerVpcId") {
 				return badRequest(codeDependency, "The vpc '%s' has dependencies and cannot be deleted.", r.ID)
 			}
 		}

@@ -13,6 +13,9 @@ const (
 	TypeVPC           = "aws:ec2/vpc:Vpc"
 	TypeSubnet        = "aws:ec2/subnet:Subnet"
 	TypeSecurityGroup = "aws:ec2/securityGroup:SecurityGroup"
+	TypePeering       = "aws:ec2/vpcPeeringConnection:VpcPeeringConnection"
+	TypeRouteTable    = "aws:ec2/routeTable:RouteTable"
+	TypeRoute         = "aws:ec2/route:Route"
 	TypeKey           = "aws:kms/key:Key"
 	TypeAlias         = "aws:kms/alias:Alias"
 	TypeSubnetGroup   = "aws:rds/subnetGroup:SubnetGroup"
@@ -39,6 +42,8 @@ const (
 	TypeRole           = "aws:iam/role:Role"
 	TypeRolePolicy     = "aws:iam/rolePolicy:RolePolicy"
 	TypeLogGroup       = "aws:cloudwatch/logGroup:LogGroup"
+
+	TypeRouteAssociation = "aws:ec2/routeTableAssociation:RouteTableAssociation"
 
 	// TypeBackup is a backup that DynamoDB takes by itself: no program makes
 	// one, and it carries no tags.
@@ -93,7 +98,7 @@ func kinds() map[string]kind {
 	all := map[string]kind{}
 
 	for _, part := range []map[string]kind{
-		ec2Kinds(), kmsKinds(), rdsKinds(), dataKinds(), ecsKinds(), elbKinds(), iamKinds(), logsKinds(),
+		ec2Kinds(), peeringKinds(), kmsKinds(), rdsKinds(), dataKinds(), ecsKinds(), elbKinds(), iamKinds(), logsKinds(),
 	} {
 		maps.Copy(all, part)
 	}

@@ -34,6 +34,8 @@ func taggable() map[string]string {
 		TypeVPC:           "ec2:vpc",
 		TypeSubnet:        "ec2:subnet",
 		TypeSecurityGroup: "ec2:security-group",
+		TypePeering:       "ec2:vpc-peering-connection",
+		TypeRouteTable:    "ec2:route-table",
 		TypeKey:           "kms:key",
 		TypeSubnetGroup:   "rds:subgrp",
 		TypeInstance:      "rds:db",
