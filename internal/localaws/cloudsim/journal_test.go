@@ -1,6 +1,7 @@
 package cloudsim_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -130,10 +131,16 @@ func TestJournalNamesFaultsAndWhoseTheyAre(t *testing.T) {
 	require.Equal(t, cloudsim.OperationDelete, mine.Transitions[1].Operation)
 	require.Equal(t, "2", mine.Transitions[2].Fault)
 
-	_, err = a.create(cloudsim.TypeKey, props{"deletionWindowInDays": 1})
+	other := a.must(cloudsim.TypeVPC, props{"cidrBlock": "10.1.0.0/16"})
+	refused(t, a.change(other, props{"cidrBlock": "10.2.0.0/16"}), "OperationNotPermitted", "")
+
+	refusal := a.journal("").Transitions[4].Resource
+	require.Equal(t, "10.1.0.0/16", refusal.Inputs["cidrBlock"], "nothing happened")
+
+	_, err = a.create(cloudsim.TypeAlias, props{"name": "acme", "targetKeyId": "0"})
 	require.Error(t, err)
 
-	never := a.journal("").Transitions[3].Resource
+	never := a.journal("").Transitions[5].Resource
 	require.Empty(t, never.ID)
 	require.Empty(t, never.State)
 }
@@ -151,6 +158,9 @@ func TestJournalOfWhatGoesAlong(t *testing.T) {
 	require.NoError(t, a.remove(table, nil))
 
 	journal := a.journal("")
+	require.Equal(t, cloudsim.TypeKey, journal.Transitions[4].Resource.Type)
+	require.NotContains(t, journal.Transitions[4].Resource.Outputs, "deletionDate", "what it was then")
+
 	for typ, want := range map[string][]string{
 		cloudsim.TypeListener:     {"created:available", "deleted"},
 		cloudsim.TypeListenerRule: {"created:available", "deleted"},
@@ -160,6 +170,65 @@ func TestJournalOfWhatGoesAlong(t *testing.T) {
 	} {
 		require.Equal(t, want, steps(journal, typ), typ)
 	}
+}
+
+// However late somebody looks, what happened in between is in its order.
+func TestJournalIsInOrderOfTime(t *testing.T) {
+	t.Parallel()
+
+	const databases = 8
+
+	clk := &clock{now: time.Unix(1_700_000_000, 0)}
+	a := newAccount(t, cloudsim.Options{Now: clk.Now})
+	n := a.network()
+
+	for i := range databases {
+		a.must(cloudsim.TypeInstance, n.instance(props{"identifier": "db-" + strconv.Itoa(i)}))
+		clk.advance(time.Millisecond)
+	}
+
+	clk.advance(time.Minute)
+
+	_, err := a.SetFault(t.Context(), cloudsim.Fault{Effect: cloudsim.EffectThrottle, Operation: cloudsim.OperationCreate})
+	require.NoError(t, err)
+
+	_, err = a.create(cloudsim.TypeKey, nil)
+	require.Error(t, err)
+
+	var last time.Time
+
+	journal := a.journal("")
+	for _, step := range journal.Transitions {
+		require.False(t, step.Time.Before(last), "%+v", journal.Transitions)
+
+		last = step.Time
+	}
+
+	require.Equal(t, cloudsim.EventFailed, journal.Transitions[len(journal.Transitions)-1].Event)
+}
+
+// A claim takes its time as well, and is no resource for that.
+func TestJournalOfAClaim(t *testing.T) {
+	t.Parallel()
+
+	clk := &clock{now: time.Unix(1_700_000_000, 0)}
+	a := newAccount(t, cloudsim.Options{Now: clk.Now, Delays: map[string]time.Duration{cloudsim.TypeQueue: time.Second}})
+
+	claimed, err := a.claim()
+	require.NoError(t, err)
+	clk.advance(time.Second)
+	require.Empty(t, a.journal("").Transitions)
+
+	release := cloudsim.Removal{Type: claimed.Type, Region: region, ID: claimed.ID, Behind: true}
+	require.NoError(t, a.Remove(t.Context(), release))
+
+	claimed, err = a.claim()
+	require.NoError(t, err, "a name that nothing had needs no rest")
+	require.Empty(t, a.journal("").Transitions)
+
+	_, err = a.complete(claimed)
+	require.NoError(t, err)
+	require.Equal(t, []string{"created:creating"}, steps(a.journal("acme"), cloudsim.TypeQueue))
 }
 
 func TestJournalIsBounded(t *testing.T) {
