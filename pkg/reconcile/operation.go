@@ -198,6 +198,7 @@ func (t *tenure) nothingDone(rec tenant.Record, op engine.Operation) operationDo
 			Sequence:    rec.DesiredSeq,
 			StartedAt:   t.now().UTC(),
 			Resources:   lastResources(rec),
+			Types:       lastTypes(rec),
 		},
 	}}
 }

@@ -25,6 +25,7 @@ func TestContract(t *testing.T) {
 		cases := map[string]func(*testing.T, registrytest.Open){}
 		maps.Copy(cases, acceptCases())
 		maps.Copy(cases, settleCases())
+		maps.Copy(cases, historyCases())
 		maps.Copy(cases, releaseCases())
 		maps.Copy(cases, rowCases())
 		maps.Copy(cases, sweepCases())

@@ -51,8 +51,8 @@ func (r *Registry) YieldSweep(ctx context.Context, owner string) error {
 }
 
 // Survey is List at less than half the cost: the records have no Applied, Stack,
-// Outputs, Progress and Last, which make rows large, and may be older than the
-// newest write. What is done by them takes a condition.
+// Outputs, Progress, Last and History, which make rows large, and may be older
+// than the newest write. What is done by them takes a condition.
 func (r *Registry) Survey(ctx context.Context, yield func(tenant.Record) bool) error {
 	return r.scan(ctx, &dynamodb.ScanInput{
 		TableName: aws.String(r.table), ProjectionExpression: aws.String(surveyProjection),

@@ -10,7 +10,7 @@ import (
 // Apply folds an event into desired and reports whether that changed anything.
 // It is commutative, associative and idempotent: any order and any repetition
 // of the same events gives the same desired. The argument is not modified.
-func Apply(desired Desired, e Event) (Desired, bool) {
+func Apply(desired Desired, e Event) (Desired, bool) { //nolint:cyclop // one case for each type of event
 	d := desired
 	d.Parameters = maps.Clone(desired.Parameters)
 	d.Requests = maps.Clone(desired.Requests)

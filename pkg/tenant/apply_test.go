@@ -269,7 +269,8 @@ func TestApplyKeepsTheNewestConfirmations(t *testing.T) {
 
 		desired := fold(tenant.Desired{}, rapid.Permutation(answers).Draw(t, "order")...)
 
-		var got []tenant.Version
+		got := make([]tenant.Version, 0, len(desired.Confirmations))
+
 		for token, field := range desired.Confirmations {
 			require.Equal(t, newest[token], field.Version)
 
