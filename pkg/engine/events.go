@@ -30,8 +30,9 @@ type collector struct {
 	mutex sync.Mutex
 	// planned is how many resources the step has to do with, as far as known.
 	planned int
-	// began and ended hold the URNs of resources that are worked on.
-	began, ended map[string]bool
+	// began and ended hold the URNs of resources that are worked on, refreshing
+	// those that are being read.
+	began, ended, refreshing map[string]bool
 	// present are the URNs of the resources in the state, as far as the step
 	// touched them.
 	present     map[string]bool
@@ -50,14 +51,15 @@ type diagnostic struct {
 
 func newCollector(step plan.Step, planned int, notify func(Progress)) *collector {
 	return &collector{
-		step:    step,
-		notify:  notify,
-		stream:  make(chan events.EngineEvent, eventBuffer),
-		planned: planned,
-		began:   map[string]bool{},
-		ended:   map[string]bool{},
-		present: map[string]bool{},
-		changes: map[string]int{},
+		step:       step,
+		notify:     notify,
+		stream:     make(chan events.EngineEvent, eventBuffer),
+		planned:    planned,
+		began:      map[string]bool{},
+		ended:      map[string]bool{},
+		refreshing: map[string]bool{},
+		present:    map[string]bool{},
+		changes:    map[string]int{},
 	}
 }
 
@@ -143,6 +145,7 @@ func (c *collector) begin(m apitype.StepEventMetadata) {
 	defer c.mutex.Unlock()
 
 	c.began[m.URN] = true
+	c.refreshing[m.URN] = m.Op == apitype.OpRefresh
 
 	if m.Old != nil && c.step == plan.StepPreview {
 		c.present[m.URN] = true
@@ -180,9 +183,12 @@ func (c *collector) end(m apitype.StepEventMetadata) {
 		}
 	}
 
-	if c.step == plan.StepRefresh && (m.Op == apitype.OpUpdate || m.Op == apitype.OpDelete) {
+	// A refresh that goes before another step tells what it found as well.
+	if refreshed := c.step == plan.StepRefresh || c.refreshing[m.URN]; refreshed && (m.Op == apitype.OpUpdate || m.Op == apitype.OpDelete) {
 		c.differ(m)
 	}
+
+	delete(c.refreshing, m.URN)
 
 	progress := Progress{
 		Step:     c.step,
@@ -197,20 +203,21 @@ func (c *collector) end(m apitype.StepEventMetadata) {
 
 // differ adds to the report. Only names of properties get there, no values.
 func (c *collector) differ(m apitype.StepEventMetadata) {
-	const maxDifferences, maxProperties = 200, 50
+	const maxDifferences = 200
 	if len(c.differences) >= maxDifferences {
 		return
 	}
 
-	typeName, name := splitURN(m.URN)
-	properties := changedProperties(m)
+	d := tenant.Difference{Action: string(m.Op), Drift: c.step != plan.StepPreview}
+	d.Type, d.Name = splitURN(m.URN)
 
-	c.differences = append(c.differences, tenant.Difference{
-		Type:       typeName,
-		Name:       name,
-		Action:     string(m.Op),
-		Properties: properties[:min(len(properties), maxProperties)],
-	})
+	if d.Drift {
+		d.Properties, d.Missing, d.Extra = drift(m)
+	} else {
+		d.Properties = bounded(changedProperties(m))
+	}
+
+	c.differences = append(c.differences, d)
 }
 
 // leavesPresent reports whether a resource is in the state after a step of the

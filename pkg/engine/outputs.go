@@ -3,11 +3,7 @@ package engine
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
-	"reflect"
-	"slices"
 
-	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 )
 
@@ -78,34 +74,4 @@ func maskSpecial(signature any, v map[string]any) any {
 	default:
 		return secretText
 	}
-}
-
-// changedProperties names what differs between the old and the new state.
-func changedProperties(m apitype.StepEventMetadata) []string {
-	switch {
-	case len(m.DetailedDiff) > 0:
-		return slices.Sorted(maps.Keys(m.DetailedDiff))
-	case len(m.Diffs) > 0:
-		return slices.Sorted(slices.Values(m.Diffs))
-	case m.Old == nil || m.New == nil:
-		return nil
-	}
-
-	var changed []string
-
-	for name, was := range m.Old.Outputs {
-		if is, ok := m.New.Outputs[name]; !ok || !reflect.DeepEqual(was, is) {
-			changed = append(changed, name)
-		}
-	}
-
-	for name := range m.New.Outputs {
-		if _, was := m.Old.Outputs[name]; !was {
-			changed = append(changed, name)
-		}
-	}
-
-	slices.Sort(changed)
-
-	return changed
 }

@@ -43,6 +43,8 @@ func (j *job) up(ctx context.Context, c call) *tenant.Failure {
 		return &tenant.Failure{Kind: tenant.KindInvalid, Message: err.Error(), Hint: "let the program export less"}
 	}
 
+	// What a refresh before it found is not to be seen any more.
+	j.result.Report = append(j.result.Report, col.report()...)
 	j.result.Outputs = outputs
 	j.setPresent(col.present)
 

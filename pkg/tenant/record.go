@@ -223,11 +223,33 @@ type Repair struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// Difference is one resource that a preview would change or a refresh found
-// changed.
+// Difference is one resource that a preview would change, or that a refresh found
+// to be other than it was made. It has names of properties and no values.
 type Difference struct {
-	Type       string   `json:"type"`
-	Name       string   `json:"name"`
-	Action     string   `json:"action"`
+	Type string `json:"type"`
+	Name string `json:"name"`
+	// Action is the engine's word. Of what a refresh found, "update" means that
+	// properties differ, and "delete" that the resource is there no more.
+	Action string `json:"action"`
+	// Properties differ.
 	Properties []string `json:"properties,omitempty"`
+	// Missing are properties that were made and are there no more, Extra those
+	// that are there and were not made. A preview tells neither apart.
+	Missing []string `json:"missing,omitempty"`
+	Extra   []string `json:"extra,omitempty"`
+	// Drift is set on what a refresh found.
+	Drift bool `json:"drift,omitempty"`
+}
+
+// Drifted counts the differences that a refresh found.
+func Drifted(report []Difference) int {
+	n := 0
+
+	for _, d := range report {
+		if d.Drift {
+			n++
+		}
+	}
+
+	return n
 }
