@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/lessor-dev/lessor/pkg/cutover"
 	"github.com/lessor-dev/lessor/pkg/engine"
 	"github.com/lessor-dev/lessor/pkg/plan"
 	"github.com/lessor-dev/lessor/pkg/reconcile"
@@ -145,6 +146,35 @@ func (s *stop) until(kind tenant.Kind, clean bool) act {
 			Failure: &tenant.Failure{Kind: kind, Message: "stopped"}, Resources: 1, StackCreated: true, Clean: clean,
 		}
 	}
+}
+
+// fakeHook takes requests, or fails as it is told.
+type fakeHook struct {
+	mu       sync.Mutex
+	requests []cutover.Request
+	failure  error
+	// asked is called with every request that was taken, if it is set.
+	asked func(cutover.Request)
+}
+
+func (h *fakeHook) Ask(_ context.Context, _ tenant.Hook, request cutover.Request) error {
+	h.mu.Lock()
+	h.requests = append(h.requests, request)
+	failure, asked := h.failure, h.asked
+	h.mu.Unlock()
+
+	if failure == nil && asked != nil {
+		asked(request)
+	}
+
+	return failure
+}
+
+func (h *fakeHook) last() cutover.Request {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+
+	return h.requests[len(h.requests)-1]
 }
 
 // fakeSlots has a slot for everybody.

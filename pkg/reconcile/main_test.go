@@ -30,6 +30,8 @@ const (
 	margin              = 10 * time.Second
 	backoff             = 10 * time.Second
 	attempts            = 3
+	bake                = 24 * time.Hour
+	hookTimeout         = time.Hour
 )
 
 var errOutage = errors.New("the endpoint cannot be reached")
@@ -44,6 +46,7 @@ type world struct {
 	leases    *lease.Leases
 	catalog   catalog
 	engine    *fakeEngine
+	hook      *fakeHook
 	slots     *fakeSlots
 	gate      *fakeGate
 	publisher *fakePublisher
@@ -59,13 +62,17 @@ func newWorld() *world {
 	interrupted, interrupt := context.WithCancelCause(context.Background())
 
 	w := &world{
-		table: table, rows: rows, leases: newLeases(table), engine: &fakeEngine{}, slots: &fakeSlots{}, gate: &fakeGate{},
+		table: table, rows: rows, leases: newLeases(table), engine: &fakeEngine{}, hook: &fakeHook{}, slots: &fakeSlots{}, gate: &fakeGate{},
 		publisher: &fakePublisher{}, observer: &fakeObserver{}, interrupt: interrupt,
 		catalog: catalog{
 			"silo": {Program: "silo", OnCreate: tenant.PolicyRollback, OnUpdate: tenant.PolicyRevert, MaxAttempts: attempts},
 			"keep": {Program: "silo", OnCreate: tenant.PolicyKeep, OnUpdate: tenant.PolicyKeep, MaxAttempts: attempts},
 			"safe": {Program: "silo", Protect: true, FinalSnapshot: true, MaxAttempts: attempts},
 			"pool": {Program: "pool"},
+			"moves": {
+				Program: "silo", Protect: true, OnUpdate: tenant.PolicyRevert, MaxAttempts: attempts, Bake: bake,
+				Hook: &tenant.Hook{URL: "https://mover.example.com", Timeout: hookTimeout},
+			},
 		},
 	}
 	w.Reconciler = &reconcile.Reconciler{
@@ -74,7 +81,7 @@ func newWorld() *world {
 			Backoff: reconcile.Backoff{Min: backoff, Max: time.Hour},
 		},
 		Rows: rows, Ledger: rows, Leases: w.leases, Catalog: w.catalog, Engine: w.engine, Slots: w.slots, Gate: w.gate,
-		Publisher: w.publisher, Observer: w.observer, Interrupt: interrupted,
+		Hook: w.hook, Publisher: w.publisher, Observer: w.observer, Interrupt: interrupted,
 	}
 
 	return w

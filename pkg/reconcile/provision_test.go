@@ -39,7 +39,7 @@ func TestFirstProvisionIsRecordedAndReleasedInOneWrite(t *testing.T) {
 		require.Nil(t, rec.Progress)
 		require.Equal(t, endpoint(), rec.Outputs)
 		require.Equal(t, tenant.Stack{
-			Project: "lessor", Name: engine.StackName(acme), Shard: "shard-0", Created: true,
+			Project: "lessor", Name: engine.StackName(acme), Shard: "shard-0", Created: true, Generation: 1,
 		}, rec.Stack)
 		require.Equal(t, "v1.2.3", rec.Applied.Build)
 		require.Equal(t, 1, rec.Applied.Generation)
@@ -158,39 +158,8 @@ func TestDeletionLeavesNoOutputs(t *testing.T) {
 		require.Equal(t, tenant.PhaseActive, op.Topologies[0].Phase, "what is deleted is what stands")
 
 		name := op.Topologies[0].FinalSnapshot
-		require.True(t, strings.HasPrefix(name, "acme-final-"), name)
+		require.True(t, strings.HasPrefix(name, "acme-t1-final-"), name)
 		require.Equal(t, strings.ToLower(name), name)
-	})
-}
-
-func TestTierChangePassesWhatItReplaces(t *testing.T) {
-	t.Parallel()
-
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-
-		w.provision(t, "safe")
-
-		outcome := w.deliver(t, "m2", moved("pool"))
-		require.Equal(t, reconcile.ActionDelete, outcome.Action)
-
-		ops := w.engine.operations()
-		require.Len(t, ops, 1)
-		require.Equal(t, []plan.Step{plan.StepPrepareDelete, plan.StepUp}, ops[0].Steps)
-		require.Len(t, ops[0].Topologies, 1)
-		require.Equal(t, "pool", ops[0].Topologies[0].Program)
-		require.Equal(t, 2, ops[0].Topologies[0].Generation)
-		require.Len(t, ops[0].Previous, 1)
-		require.Equal(t, "silo", ops[0].Previous[0].Program)
-		require.Equal(t, "safe", ops[0].Previous[0].Tier)
-		require.Equal(t, 1, ops[0].Previous[0].Generation)
-		require.True(t, ops[0].Previous[0].Protect)
-		require.NotEmpty(t, ops[0].Previous[0].FinalSnapshot)
-		require.Equal(t, 2, w.row(t).Applied.Generation)
-
-		// The next operation has nothing to replace.
-		w.deliver(t, "m3", updated(3, "large"))
-		require.Empty(t, w.engine.operations()[1].Previous)
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -346,6 +347,12 @@ func testSettleLargestRow(t *testing.T, open registrytest.Open) {
 		s.Outcome.Report = append(s.Outcome.Report, tenant.Difference{Type: "aws:ec2/vpc:Vpc", Name: strconv.Itoa(i), Action: "update"})
 	}
 
+	// During a tier change as much stands beside it.
+	s.Change = &tenant.Change{
+		Stage: tenant.StageCutover, Other: *s.Applied, Outputs: s.Outputs, Tokens: slices.Repeat([]string{tenant.TokenDigest("")}, 8),
+	}
+	s.Pending = &tenant.Pending{Operation: "op-1", Report: s.Outcome.Report}
+
 	s.Outcome.Repairs = []tenant.Repair{{Action: tenant.RepairLock, Detail: "of a dead operation"}}
 
 	for i := range 1000 {
@@ -357,6 +364,9 @@ func testSettleLargestRow(t *testing.T, open registrytest.Open) {
 	// Not Equal, which would print all of it.
 	require.True(t, reflect.DeepEqual(s.Applied, settled.Record.Applied))
 	require.True(t, reflect.DeepEqual(s.Outputs, settled.Record.Outputs))
+	require.True(t, reflect.DeepEqual(s.Change, settled.Record.Change))
+	require.NotEmpty(t, settled.Record.Pending.Report)
+	require.Less(t, len(settled.Record.Pending.Report), 5000)
 	require.NotEmpty(t, settled.Record.Last.Report)
 	require.Less(t, len(settled.Record.Last.Report), 5000, "a report is cut")
 	require.Equal(t, s.Outcome.Report[0], settled.Record.Last.Report[0])

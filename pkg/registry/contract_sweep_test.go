@@ -132,7 +132,8 @@ func testSurvey(t *testing.T, open registrytest.Open) {
 		want, err := w.Get(t.Context(), id)
 		require.NoError(t, err)
 
-		want.Applied, want.Stack, want.Outputs, want.Progress, want.Last, want.History = nil, tenant.Stack{}, nil, nil, nil, nil
+		want.Applied, want.Stack, want.Outputs, want.Progress, want.Last = nil, tenant.Stack{}, nil, nil, nil
+		want.Change, want.Pending, want.History = nil, nil, nil
 		require.Equal(t, want, rec)
 	}
 }

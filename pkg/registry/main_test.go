@@ -111,6 +111,7 @@ func operation(id string) tenant.Outcome {
 func success(target int64, id string) registry.Settlement {
 	return registry.Settlement{
 		Target:  target,
+		Round:   int(target),
 		Applied: &tenant.Applied{Spec: tenant.Spec{Phase: tenant.PhaseActive, Tier: "silo"}, Generation: 1, At: start()},
 		Outputs: map[string]json.RawMessage{"endpoint": json.RawMessage(`"https://acme.example/?a=1&b=<2>"`)},
 		Stack:   tenant.Stack{Project: "lessor", Name: "acme", Shard: "bucket-1", Created: true},

@@ -17,7 +17,7 @@ func TestTiersAndBack(t *testing.T) {
 
 	const mover = tenant.ID("mover")
 
-	f := newFleet(t, 1)
+	f := newFleet(t, 1, "LESSOR_SWEEP_INTERVAL=1s")
 	resources := func() int {
 		list, err := local.Cloud().OfTenant(t.Context(), string(mover))
 		require.NoError(t, err)
@@ -30,28 +30,44 @@ func TestTiersAndBack(t *testing.T) {
 	require.Zero(t, resources(), "a pool has no resource of its own")
 
 	f.send(f.event(tenant.EventTierChanged, mover, time.Now(), func(e *tenant.Event) { e.Tier = "enterprise" }))
-	rec := f.applied(mover, 2)
+	rec := f.alone(mover, 2)
 
 	require.Positive(t, resources())
 	require.Contains(t, rec.Outputs, "databaseEndpoint")
 	require.Equal(t, 2, rec.Applied.Generation)
 
 	f.send(f.event(tenant.EventSuspended, mover, time.Now(), nil))
-	rec = f.applied(mover, 3)
+	rec = f.applied(mover, 4)
 	require.JSONEq(t, "false", string(rec.Outputs["serving"]))
 	require.Positive(t, resources(), "the data of a suspended tenant is kept")
 
 	// The old topology is protected: the change must lift that by itself.
 	f.send(f.event(tenant.EventTierChanged, mover, time.Now(), func(e *tenant.Event) { e.Tier = "free" }))
-	rec = f.applied(mover, 4)
+	rec = f.alone(mover, 5)
 	require.NotContains(t, rec.Outputs, "databaseEndpoint")
 	require.Equal(t, 3, rec.Applied.Generation)
 	require.Zero(t, rec.Last.Resources)
 
 	f.send(f.event(tenant.EventDeleted, mover, time.Now(), nil))
-	rec = f.applied(mover, 5)
+	rec = f.applied(mover, 7)
 	require.Equal(t, tenant.PhaseAbsent, rec.Applied.Spec.Phase)
 	require.False(t, rec.Stack.Created)
+}
+
+// alone waits until a tier change is applied and what it replaced is gone.
+func (f *fleet) alone(id tenant.ID, sequence int64) tenant.Record {
+	f.t.Helper()
+
+	rec := f.applied(id, sequence)
+
+	f.await("the old topology to go", time.Minute, func() bool {
+		rec = f.settled(id)
+		require.LessOrEqual(f.t, rec.FailedSeq, rec.AppliedSeq, "%+v", rec.Last)
+
+		return rec.Change == nil
+	})
+
+	return rec
 }
 
 // applied waits until a change is applied.

@@ -1,0 +1,216 @@
+package registry_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lessor-dev/lessor/pkg/registry"
+	"github.com/lessor-dev/lessor/pkg/registry/registrytest"
+	"github.com/lessor-dev/lessor/pkg/tenant"
+)
+
+func changeCases() map[string]func(*testing.T, registrytest.Open) {
+	return map[string]func(*testing.T, registrytest.Open){
+		"change/begins":                  testChangeBegins,
+		"change/is kept and removed":     testChangeIsKept,
+		"change/late begin":              testLateBegin,
+		"change/late settlement":         testLateSettlement,
+		"settle/part of the way":         testSettlePartial,
+		"settle/part of the way, moved":  testSettlePartialMoved,
+		"settle/what waits for approval": testSettlePending,
+		"settle/what is due":             testSettleDue,
+	}
+}
+
+func building() *tenant.Change {
+	return &tenant.Change{
+		ID: "change-1", Stage: tenant.StageBuilding,
+		Other: tenant.Applied{
+			Spec:       tenant.Spec{Phase: tenant.PhaseActive, Tier: "pool", Parameters: tenant.Parameters{"size": json.RawMessage("1")}},
+			Blueprint:  tenant.Blueprint{Program: "pool", Parameters: tenant.Parameters{"size": json.RawMessage("1")}},
+			Generation: 2,
+		},
+		Outputs: map[string]json.RawMessage{"endpoint": json.RawMessage(`"new"`)},
+		Tokens:  []string{tenant.TokenDigest("token")},
+	}
+}
+
+// baking has the times that a change can have, which must come back as they were.
+func baking() *tenant.Change {
+	c := building()
+	c.Stage, c.Until, c.Deadline = tenant.StageBaking, start().Add(time.Hour), start().Add(time.Minute)
+
+	return c
+}
+
+func testChangeBegins(t *testing.T, open registrytest.Open) {
+	t.Helper()
+
+	w, token := working(t, open)
+	stack := tenant.Stack{Project: "p", Name: "n", Shard: "s", Generation: 2}
+
+	require.NoError(t, w.Begin(t.Context(), acme, token, 1, stack, building()))
+	require.Equal(t, stack, w.get(t).Stack)
+	require.Equal(t, building(), w.get(t).Change)
+
+	require.NoError(t, w.Begin(t.Context(), acme, token, 1, stack, nil))
+	require.Nil(t, w.get(t).Change)
+}
+
+func testChangeIsKept(t *testing.T, open registrytest.Open) {
+	t.Helper()
+
+	for name, settlement := range map[string]func(int64, string) registry.Settlement{
+		"success": success, "failure": failure, "gave up": gaveUp,
+	} {
+		w, token := working(t, open)
+		w.accept(t, updated(2, "1"))
+
+		s := settlement(1, "op-1")
+		s.Change = baking()
+
+		settled, err := w.Settle(t.Context(), acme, token, s)
+		require.NoError(t, err, name)
+		require.Equal(t, baking(), settled.Record.Change, name)
+
+		settled, err = w.Settle(t.Context(), acme, token, success(2, "op-2"))
+		require.NoError(t, err, name)
+		require.Nil(t, settled.Record.Change, name)
+	}
+}
+
+// The network may repeat a write whose answer was lost.
+func testLateBegin(t *testing.T, open registrytest.Open) {
+	t.Helper()
+
+	w, token := working(t, open)
+	w.accept(t, updated(2, "1"))
+
+	s := success(1, "op-1")
+	s.Change = baking()
+
+	_, err := w.Settle(t.Context(), acme, token, s)
+	require.NoError(t, err)
+
+	require.ErrorIs(t, w.Begin(t.Context(), acme, token, s.Round, tenant.Stack{Name: "x"}, building()), registry.ErrLeaseLost)
+	require.Equal(t, baking(), w.get(t).Change)
+
+	require.NoError(t, w.Begin(t.Context(), acme, token, s.Round+1, s.Stack, building()), "the next round begins")
+	require.Equal(t, building(), w.get(t).Change)
+}
+
+func testLateSettlement(t *testing.T, open registrytest.Open) {
+	t.Helper()
+
+	w, token := working(t, open)
+	w.accept(t, updated(2, "1"))
+
+	first := failure(1, "op-1")
+	first.Change = building()
+
+	_, err := w.Settle(t.Context(), acme, token, first)
+	require.NoError(t, err)
+
+	w.accept(t, updated(3, "2"))
+
+	second := success(2, "op-2")
+	second.Change = baking()
+
+	_, err = w.Settle(t.Context(), acme, token, second)
+	require.NoError(t, err)
+
+	_, err = w.Settle(t.Context(), acme, token, first)
+	require.Error(t, err)
+	require.Equal(t, baking(), w.get(t).Change)
+	require.Equal(t, "op-2", w.get(t).Last.OperationID)
+}
+
+func partial(target int64, id string) registry.Settlement {
+	s := success(target, id)
+	s.Partial, s.NotBefore = true, start().Add(time.Hour)
+
+	return s
+}
+
+func testSettlePartial(t *testing.T, open registrytest.Open) {
+	t.Helper()
+
+	w, token := working(t, open)
+	s := partial(1, "op-1")
+
+	settled, err := w.Settle(t.Context(), acme, token, s)
+	require.NoError(t, err)
+	require.True(t, settled.Released)
+
+	rec := settled.Record
+	requireFree(t, rec)
+	require.True(t, rec.NeedsWork(), "more is to be done")
+	require.Equal(t, rec.DesiredSeq-1, rec.AppliedSeq)
+	require.Equal(t, s.Applied, rec.Applied)
+	require.Equal(t, s.Outputs, rec.Outputs)
+	require.Equal(t, s.NotBefore, rec.NotBefore)
+	require.Zero(t, rec.Attempts)
+	require.Empty(t, rec.Unpublished, "it is no result yet")
+	require.Equal(t, rec.Fence, rec.CleanFence)
+}
+
+func testSettlePartialMoved(t *testing.T, open registrytest.Open) {
+	t.Helper()
+
+	w, token := working(t, open)
+	w.accept(t, updated(2, "1"))
+
+	settled, err := w.Settle(t.Context(), acme, token, partial(1, "op-1"))
+	require.NoError(t, err)
+	require.False(t, settled.Released)
+	require.True(t, settled.Record.NotBefore.IsZero(), "the change has nothing to wait for")
+	require.NotNil(t, settled.Record.Applied)
+	require.Zero(t, settled.Record.AppliedSeq)
+}
+
+func testSettlePending(t *testing.T, open registrytest.Open) {
+	t.Helper()
+
+	w, token := working(t, open)
+	s := gaveUp(1, "op-1")
+	s.Pending = &tenant.Pending{
+		Operation: "op-1", Sequence: 1, Digest: "d", At: start(), Report: []tenant.Difference{{Type: "t", Name: "n", Action: "delete"}},
+	}
+
+	settled, err := w.Settle(t.Context(), acme, token, s)
+	require.NoError(t, err)
+	require.Equal(t, s.Pending, settled.Record.Pending)
+	require.Equal(t, settled.Record, w.get(t))
+
+	w.accept(t, updated(2, "1"))
+
+	settled, err = w.Settle(t.Context(), acme, w.acquire(t), success(2, "op-2"))
+	require.NoError(t, err)
+	require.Nil(t, settled.Record.Pending)
+}
+
+func testSettleDue(t *testing.T, open registrytest.Open) {
+	t.Helper()
+
+	w, token := working(t, open)
+	w.accept(t, updated(2, "1"))
+
+	s := success(1, "op-1")
+	s.DueAt = start().Add(time.Hour)
+
+	_, err := w.Settle(t.Context(), acme, token, s)
+	require.NoError(t, err)
+
+	require.NoError(t, w.Survey(t.Context(), func(rec tenant.Record) bool {
+		require.Equal(t, s.DueAt, rec.DueAt, "the sweep sees it")
+
+		return true
+	}))
+
+	settled, err := w.Settle(t.Context(), acme, token, success(2, "op-2"))
+	require.NoError(t, err)
+	require.True(t, settled.Record.DueAt.IsZero())
+}
