@@ -16,6 +16,8 @@ type BalancerArgs struct {
 	Network *Network
 	// Clients is the range that may connect while the tenant is serving.
 	Clients netip.Prefix
+	// Peer is a range beyond that may connect, too; none if it is not valid.
+	Peer netip.Prefix
 	// CertificateARN makes the listener one for HTTPS; "" leaves it at HTTP.
 	CertificateARN string
 }
@@ -119,6 +121,7 @@ func newBalancerAccess(
 			ToPort:      pulumi.Int(args.port()),
 			CidrBlocks:  clients,
 		})
+		ingress = append(ingress, admit(args.Peer, args.port(), "Requests")...)
 	}
 
 	return ec2.NewSecurityGroup(ctx, topology.Name("alb-access"), &ec2.SecurityGroupArgs{ //nolint:wrapcheck // by the caller

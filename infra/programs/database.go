@@ -18,6 +18,8 @@ type DatabaseArgs struct {
 	Key     *Key
 	// Clients is the range that may connect while the tenant is serving.
 	Clients netip.Prefix
+	// Peer is a range beyond that may connect, too; none if it is not valid.
+	Peer netip.Prefix
 
 	InstanceClass string
 	EngineVersion string
@@ -116,6 +118,7 @@ func newSecurityGroup(
 			ToPort:      pulumi.Int(portPostgres),
 			CidrBlocks:  pulumi.ToStringArray([]string{args.Clients.String()}),
 		})
+		ingress = append(ingress, admit(args.Peer, portPostgres, "PostgreSQL")...)
 	}
 
 	// There is no egress rule: a database calls nobody.

@@ -39,6 +39,9 @@ var forms = map[string]*regexp.Regexp{ //nolint:gochecknoglobals // a constant
 	"scheme":        regexp.MustCompile(`^https?$`),
 	// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/resource-ids.html
 	"vpcId":           regexp.MustCompile(`^vpc-[0-9a-f]{8,17}$`),
+	"peerVpcId":       regexp.MustCompile(`^(vpc-[0-9a-f]{8,17})?$`),
+	"routeTableId":    regexp.MustCompile(`^rtb-[0-9a-f]{8,17}$`),
+	"peerAccess":      regexp.MustCompile(`^(` + admitBalancer + `|` + admitDatabase + `)$`),
 	"subnetId":        regexp.MustCompile(`^subnet-[0-9a-f]{8,17}$`),
 	"securityGroupId": regexp.MustCompile(`^sg-[0-9a-f]{8,17}$`),
 	// A host is at most 128 characters in a rule, of which 63 are the tenant's.

@@ -12,7 +12,7 @@ import (
 
 // SiloParameters are the parameters of Silo.
 type SiloParameters struct {
-	// CIDR is the range of the VPC: private, /16 to /24.
+	// CIDR is the range of the VPC: private, /16 to /24. Where the tier has addresses, a block of those is.
 	CIDR string `json:"cidr"`
 	// AZs is the number of availability zones.
 	AZs int `bounds:"2..6" json:"azs"`
@@ -40,6 +40,15 @@ type SiloParameters struct {
 	LogRetentionDays int `json:"logRetentionDays"`
 	// CertificateARN is that of the load balancer's listener for HTTPS; without it there is one for HTTP.
 	CertificateARN string `form:"certificateArn" json:"certificateArn"`
+
+	// PeerVPCID is a VPC of the same account and region that the tenant's is peered with. The tier then needs addresses.
+	PeerVPCID string `form:"peerVpcId" json:"peerVpcId"`
+	// PeerCIDR is the range of that VPC.
+	PeerCIDR string `json:"peerCidr"`
+	// PeerRouteTableIDs is the route tables of that VPC that get a route to the tenant's.
+	PeerRouteTableIDs []string `bounds:"0..10" form:"routeTableId" json:"peerRouteTableIds"`
+	// PeerAccess is what that VPC may connect to: loadBalancer, database, both or nothing.
+	PeerAccess []string `form:"peerAccess" json:"peerAccess"`
 }
 
 // Outputs of Silo.
@@ -100,11 +109,16 @@ func checkSilo(p SiloParameters) error {
 	_, rangeErr := parseRange(p.CIDR)
 
 	return errors.Join(rangeErr, checkZones(p.Zones), checkGrowth(p.StorageGiB, p.MaxStorageGiB),
-		checkLogTerm("logRetentionDays", p.LogRetentionDays))
+		checkLogTerm("logRetentionDays", p.LogRetentionDays), p.checkPeering())
 }
 
 func deploySilo(ctx *pulumi.Context, topology engine.Topology, p SiloParameters) (pulumi.Map, error) {
-	cidr, err := parseRange(p.CIDR)
+	cidr, err := p.ownRange(topology)
+	if err != nil {
+		return nil, err
+	}
+
+	hub, err := p.hub(topology, cidr)
 	if err != nil {
 		return nil, err
 	}
@@ -126,6 +140,12 @@ func deploySilo(ctx *pulumi.Context, topology engine.Topology, p SiloParameters)
 		return nil, fmt.Errorf("declaring the network: %w", err)
 	}
 
+	if hub.VPCID != "" {
+		if _, err := NewPeering(ctx, topology, network, cidr, hub, made); err != nil {
+			return nil, fmt.Errorf("declaring the peering: %w", err)
+		}
+	}
+
 	key, err := NewKey(ctx, topology, KeyArgs{DeletionDays: p.KeyDeletionDays}, made)
 	if err != nil {
 		return nil, fmt.Errorf("declaring the key: %w", err)
@@ -134,7 +154,7 @@ func deploySilo(ctx *pulumi.Context, topology engine.Topology, p SiloParameters)
 	database, err := NewDatabase(ctx, topology, DatabaseArgs{
 		Network: network, Key: key, Clients: cidr, InstanceClass: p.InstanceClass, EngineVersion: p.EngineVersion,
 		StorageGiB: p.StorageGiB, MaxStorageGiB: p.MaxStorageGiB, MultiAZ: p.MultiAZ, BackupDays: p.BackupDays, Name: p.DatabaseName,
-		LogDays: p.LogRetentionDays,
+		LogDays: p.LogRetentionDays, Peer: p.admitted(admitDatabase, hub),
 	}, made)
 	if err != nil {
 		return nil, fmt.Errorf("declaring the database: %w", err)
@@ -145,7 +165,9 @@ func deploySilo(ctx *pulumi.Context, topology engine.Topology, p SiloParameters)
 		return nil, fmt.Errorf("declaring the cluster: %w", err)
 	}
 
-	balancer, err := NewBalancer(ctx, topology, BalancerArgs{Network: network, Clients: cidr, CertificateARN: p.CertificateARN}, made)
+	balancer, err := NewBalancer(ctx, topology, BalancerArgs{
+		Network: network, Clients: cidr, CertificateARN: p.CertificateARN, Peer: p.admitted(admitBalancer, hub),
+	}, made)
 	if err != nil {
 		return nil, fmt.Errorf("declaring the load balancer: %w", err)
 	}
