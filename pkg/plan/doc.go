@@ -9,12 +9,21 @@
 //	absent, something stands      prepare-delete, destroy, remove
 //	absent, leftovers only        destroy, remove
 //	present, first time           up, and protect if the tier asks for it
-//	present, new tier             the same, as a new generation, after a
-//	                              prepare-delete of what it replaces
+//	present, new tier             see below
 //	present, anything differs     up
 //	reprovision requested         refresh, up
 //	refresh requested             refresh
 //	preview requested             preview
+//
+// A tier change makes before it breaks, and may take several plans. The row's
+// Change says how far it is:
+//
+//	building   up of the new topology beside the one that serves
+//	cutover    the data hook is asked, if there is one, and the tenant waits
+//	           confirmed: protect, and the new topology serves
+//	           refused, or too late: up of the old one alone, and it is given up
+//	baking     the old topology stands by; the tenant may go back to it
+//	retiring   prepare-delete of the old topology, and an up without it
 //
 // Requests that stand beside a difference add their steps before the up, in
 // the order above: a preview is then served first, of what the up is about to
