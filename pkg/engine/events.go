@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +20,8 @@ const (
 	eventBuffer = 256
 	// maxDiagnostics bounds how many errors of an operation are kept.
 	maxDiagnostics = 50
+	// maxDifferences bounds a report.
+	maxDifferences = 200
 )
 
 // collector learns from the engine's events what a CLI process did.
@@ -201,13 +204,8 @@ func (c *collector) end(m apitype.StepEventMetadata) {
 	c.notify(progress)
 }
 
-// differ adds to the report. Only names of properties get there, no values.
+// differ adds to what differs. Only names of properties get there, no values.
 func (c *collector) differ(m apitype.StepEventMetadata) {
-	const maxDifferences = 200
-	if len(c.differences) >= maxDifferences {
-		return
-	}
-
 	d := tenant.Difference{Action: string(m.Op), Drift: c.step != plan.StepPreview}
 	d.Type, d.Name = splitURN(m.URN)
 
@@ -250,13 +248,21 @@ func isChange(op apitype.OpType) bool {
 	return false
 }
 
-// report returns the differences in a fixed order.
+// report returns the differences in a fixed order, the gravest first: whoever has
+// no room for all of them cuts the end.
 func (c *collector) report() []tenant.Difference {
-	slices.SortFunc(c.differences, func(a, b tenant.Difference) int {
-		return strings.Compare(a.Type+" "+a.Name+" "+a.Action, b.Type+" "+b.Name+" "+b.Action)
+	sorted := slices.SortedFunc(slices.Values(c.differences), func(a, b tenant.Difference) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), compareLosses(a, b))
 	})
 
-	return c.differences
+	return sorted[:min(len(sorted), maxDifferences)]
+}
+
+// rank orders differences by what there is to lose.
+func rank(d tenant.Difference) int {
+	order := []apitype.OpType{apitype.OpDelete, apitype.OpReplace, apitype.OpUpdate, apitype.OpImport, apitype.OpCreate}
+
+	return slices.Index(order, apitype.OpType(d.Action))
 }
 
 // isResource reports whether the step is about a resource in the cloud that the

@@ -68,6 +68,14 @@ var BackendURLIn = backendURL
 // CountTypes counts URNs by type.
 var CountTypes = countTypes
 
+// The guard's parts.
+var (
+	Exceeding  = exceeding
+	NewExceeds = newExceeds
+	Covers     = (*Exceeds).covers
+	Objection  = objection
+)
+
 // Collected is what events tell.
 type Collected struct {
 	Present     int

@@ -27,6 +27,8 @@ type job struct {
 	result    Result
 	// known are the resources of the state as the operation found it.
 	known []checkpoint.Resource
+	// previewed is what the step before found, if that was a preview.
+	previewed *collector
 	// diagnostics are the errors of the steps that failed.
 	diagnostics []diagnostic
 	// unproven is set if it is not certain that a tenant that was to go is gone.
@@ -172,7 +174,13 @@ func (j *job) make(ctx context.Context, c call) *tenant.Failure {
 		}
 
 		return j.up(ctx, c)
-	case plan.StepUp, plan.StepProtect:
+	case plan.StepUp:
+		if failure := j.guard(ctx, c); failure != nil {
+			return failure
+		}
+
+		return j.up(ctx, c)
+	case plan.StepProtect:
 		return j.up(ctx, c)
 	case plan.StepPreview:
 		return j.preview(ctx)

@@ -24,6 +24,11 @@ type Operation struct {
 	// Leaving are what the next up removes. The step prepare-delete prepares them
 	// where there are any, and otherwise all Topologies.
 	Leaving []Topology `json:"leaving,omitempty"`
+	// Guard bounds what the step up may do. It is nil where it may do everything:
+	// nothing is previewed then.
+	Guard *tenant.Guard `json:"guard,omitempty"`
+	// Approved is what may exceed the guard.
+	Approved *Exceeds `json:"approved,omitempty"`
 	// CleanPredecessor reports that the last writer of the state got an answer
 	// to every write, so that none of its writes can still arrive.
 	CleanPredecessor bool `json:"cleanPredecessor,omitempty"`
@@ -54,6 +59,9 @@ type Result struct {
 	// "other". It is nil where Resources is not known.
 	Types  map[string]int      `json:"types,omitempty"`
 	Report []tenant.Difference `json:"report,omitempty"`
+	// Exceeds is what the guard stopped, if Failure is of that kind. Nothing was
+	// changed then.
+	Exceeds *Exceeds `json:"exceeds,omitempty"`
 	// Repairs and Orphans are as in tenant.Outcome.
 	Repairs []tenant.Repair `json:"repairs,omitempty"`
 	Orphans []string        `json:"orphans,omitempty"`

@@ -299,7 +299,7 @@ func TestWhatEventsTell(t *testing.T) {
 
 	refreshed := engine.Collect(plan.StepRefresh, 0, seen, true)
 	require.Equal(t, []tenant.Difference{
-		{Type: vpc, Name: "changed", Action: "update", Properties: []string{"b"}, Extra: []string{"c"}, Drift: true},
 		{Type: vpc, Name: "gone", Action: "delete", Drift: true},
+		{Type: vpc, Name: "changed", Action: "update", Properties: []string{"b"}, Extra: []string{"c"}, Drift: true},
 	}, refreshed.Differences)
 }

@@ -52,28 +52,47 @@ func (j *job) up(ctx context.Context, c call) *tenant.Failure {
 }
 
 func (j *job) preview(ctx context.Context) *tenant.Failure {
-	if failure := j.open(ctx); failure != nil {
-		return failure
-	}
-
-	col := newCollector(plan.StepPreview, 0, j.notify)
-
-	failure := j.execute(ctx, col, j.program(plan.StepPreview, col), func(ctx context.Context) error {
-		_, err := j.stack.Preview(ctx,
-			optpreview.Parallel(j.order.Settings.Parallel), optpreview.SuppressProgress(), optpreview.Color(noColor),
-			optpreview.UserAgent(userAgent), optpreview.Message(j.message()), optpreview.EventStreams(col.stream))
-
-		return err //nolint:wrapcheck // execute turns it into a failure.
-	})
+	col, failure := j.look(ctx, false)
 	if failure != nil {
 		return failure
 	}
 
-	// What a preview counts was not done, so it is no change.
-	j.result.Report = append(j.result.Report, col.report()...)
-	j.setPresent(col.present)
+	j.previewed = col
+	j.tell(col)
 
 	return nil
+}
+
+// look has the CLI find out what an up would change.
+func (j *job) look(ctx context.Context, refresh bool) (*collector, *tenant.Failure) {
+	if failure := j.open(ctx); failure != nil {
+		return nil, failure
+	}
+
+	col := newCollector(plan.StepPreview, 0, j.notify)
+	options := []optpreview.Option{
+		optpreview.Parallel(j.order.Settings.Parallel), optpreview.SuppressProgress(), optpreview.Color(noColor),
+		optpreview.UserAgent(userAgent), optpreview.Message(j.message()), optpreview.EventStreams(col.stream),
+	}
+
+	if refresh {
+		options = append(options, optpreview.Refresh())
+	}
+
+	failure := j.execute(ctx, col, j.program(plan.StepPreview, col), func(ctx context.Context) error {
+		_, err := j.stack.Preview(ctx, options...)
+
+		return err //nolint:wrapcheck // execute turns it into a failure.
+	})
+
+	return col, failure
+}
+
+// tell reports what a preview found. What it counts was not done, so it is no
+// change.
+func (j *job) tell(previewed *collector) {
+	j.result.Report = append(j.result.Report, previewed.report()...)
+	j.setPresent(previewed.present)
 }
 
 func (j *job) refresh(ctx context.Context) *tenant.Failure {
