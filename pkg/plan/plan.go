@@ -137,7 +137,7 @@ func first(rec tenant.Record, p Plan) Plan {
 // stay plans a tenant that is in its tier already, whatever stands beside it.
 func stay(rec tenant.Record, p Plan, standing *tenant.Applied, now time.Time) Plan {
 	p.Generation = max(standing.Generation, firstGeneration)
-	different := differs(*standing, p.Spec, p.Blueprint) || disturbed(rec)
+	different := differs(*standing, p.Spec, p.Blueprint) || Disturbed(rec)
 
 	switch beside := rec.Change; {
 	case beside == nil:

@@ -24,14 +24,18 @@ func gone(rec tenant.Record) bool {
 		return true
 	}
 
-	return rec.Applied != nil && standing(rec) == nil && !disturbed(rec)
+	return rec.Applied != nil && standing(rec) == nil && !Disturbed(rec)
 }
 
-// disturbed reports that the stack may be other than Applied says: an operation
+// Disturbed reports that the stack may be other than Applied says: an operation
 // that changes things began after it and failed, was given up on, or never
 // told how it ended. The row shows the progress of an operation from before it
 // begins until its outcome is recorded.
-func disturbed(rec tenant.Record) bool {
+func Disturbed(rec tenant.Record) bool {
+	if stopped(rec) {
+		return rec.Pending.Disturbed
+	}
+
 	return rec.FailedSeq > rec.AppliedSeq || interrupted(rec)
 }
 
@@ -44,6 +48,11 @@ func interrupted(rec tenant.Record) bool {
 
 	return rec.Last != nil && rec.Last.Failure != nil && Step(rec.Last.Failure.Step) != StepCutover &&
 		slices.ContainsFunc(rec.Last.Steps, changes)
+}
+
+// stopped reports that the newest operation waits for approval. It changed nothing.
+func stopped(rec tenant.Record) bool {
+	return rec.Pending != nil && !unfinished(rec) && rec.Last != nil && rec.Last.OperationID == rec.Pending.Operation
 }
 
 // unfinished reports an operation whose worker died, or lost the lease.

@@ -201,7 +201,7 @@ func (t *tenure) run(rec tenant.Record) (operationDone, error) {
 	}
 
 	s = &done.settlement
-	s.Round, s.DueAt = t.round, plan.Due(s.Change)
+	s.Round, s.DueAt, s.Pending = t.round, plan.Due(s.Change), t.pending(rec, done)
 
 	return done, nil
 }
@@ -215,6 +215,8 @@ func (t *tenure) attempt(rec *tenant.Record) (operationDone, error) {
 	}
 
 	op := t.operation(*rec, p)
+	guard(&op, *rec, p)
+
 	if err := t.begin(rec, p, op.Stack); err != nil {
 		return operationDone{}, err
 	}
@@ -233,7 +235,8 @@ func (t *tenure) attempt(rec *tenant.Record) (operationDone, error) {
 		return operationDone{}, err
 	}
 
-	if !done.settlement.GaveUp || p.End == plan.EndBack {
+	// What the guard stopped changed nothing that there were to undo.
+	if !done.settlement.GaveUp || p.End == plan.EndBack || done.failedWith(tenant.KindApproval) {
 		return done, nil
 	}
 

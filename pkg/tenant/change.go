@@ -82,4 +82,7 @@ type Pending struct {
 	Digest string       `json:"digest"`
 	Report []Difference `json:"report,omitempty"`
 	At     time.Time    `json:"at"`
+	// Disturbed is set where the stack was not what Record.Applied says even
+	// before: the operation itself changed nothing.
+	Disturbed bool `json:"disturbed,omitempty"`
 }
