@@ -109,6 +109,10 @@ func (w *awaited) stage(now time.Time) stage {
 		return stage{text: fmt.Sprintf("sequence %d: starting", rec.DesiredSeq)}
 	case rec.Hold != "":
 		return stage{text: "on hold (" + rec.Hold + ")"}
+	case awaitsCutover(rec, now):
+		left := elapsed(rec.Change.Deadline.Sub(now))
+
+		return stage{text: "waiting for the data hook of the tier change", countdown: ", " + left + " left"}
 	case rec.NotBefore.After(now):
 		return backoffStage(rec, now)
 	}

@@ -161,7 +161,7 @@ func TestLifecycle(t *testing.T) {
 			name: "suspend on hold", sent: 1, args: []string{"suspend", "acme"},
 			world: with(withAcme, change(func(rec *tenant.Record) { rec.Hold = "audit" })),
 		},
-		{name: "resume", sent: 1, world: withAcme, args: []string{"resume", "acme", "-o", "json"}},
+		{name: "resume", sent: 1, world: withSuspended, args: []string{"resume", "acme", "-o", "json"}},
 		{name: "deprovision unconfirmed", code: 2, world: withAcme, args: []string{"deprovision", "acme"}},
 		{
 			name: "deprovision confirmed for another", code: 2,
@@ -195,6 +195,14 @@ func withAcmeBy(id string) func() *world {
 
 		return w
 	}
+}
+
+func withSuspended() *world {
+	w := withAcme()
+	w.fold(at(tenant.EventSuspended, noon().Add(-time.Minute), nil))
+	settle(w)
+
+	return w
 }
 
 func withDeleted() *world {
@@ -298,7 +306,7 @@ func TestFailures(t *testing.T) {
 		{name: "no connection", code: 1, args: suspend, world: with(withAcme, func(w *world) { w.fail["connect"] = errBroken })},
 		{
 			name: "clock behind", code: 5, args: suspend,
-			world: with(withAcme, func(w *world) { w.fold(at(tenant.EventSuspended, noon().Add(time.Hour), nil)) }),
+			world: with(withAcme, func(w *world) { w.fold(at(tenant.EventResumed, noon().Add(time.Hour), nil)) }),
 		},
 		{name: "order that is none", code: 2, args: []string{"suspend", "acme", "--event-order", "alphabet"}, world: withAcme},
 		{name: "unknown command", code: 2, args: []string{"provison"}},

@@ -60,9 +60,23 @@ func words(all ...string) cobra.CompletionFunc {
 	return cobra.FixedCompletions(all, cobra.ShellCompDirectiveNoFileComp)
 }
 
-// completeTenants reads ids from the table. A shell in which it does not work
-// is left in peace.
+// completeTenants completes to any tenant.
 func (a *app) completeTenants(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	return a.tenantsThat(cmd, args, prefix, func(tenant.Record) bool { return true })
+}
+
+// completeTenantsThat completes to those tenants for which a command makes sense.
+func (a *app) completeTenantsThat(fit func(tenant.Record) bool) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		return a.tenantsThat(cmd, args, prefix, fit)
+	}
+}
+
+// tenantsThat reads ids from the table. A shell in which it does not work is left
+// in peace.
+func (a *app) tenantsThat(
+	cmd *cobra.Command, args []string, prefix string, fit func(tenant.Record) bool,
+) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -84,7 +98,7 @@ func (a *app) completeTenants(cmd *cobra.Command, args []string, prefix string) 
 
 	// What was read until an error is worth having.
 	_ = table.List(ctx, func(rec tenant.Record) bool {
-		if strings.HasPrefix(rec.ID.String(), prefix) {
+		if strings.HasPrefix(rec.ID.String(), prefix) && fit(rec) {
 			ids = append(ids, rec.ID.String())
 		}
 

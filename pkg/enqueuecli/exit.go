@@ -31,7 +31,8 @@ const exitCodesHelp = `Exit codes of every command:
     3  validation: an event or a tenant id breaks the contract; nothing was sent
     4  not found: no such tenant, or no such message
     5  conflict: the event is stale (newer facts are known already), or the
-       tenant is in a state in which the command makes no sense
+       tenant is in a state in which the command makes no sense: it is in that
+       tier, nothing waits for approval, the token is of no tier change
     6  with --wait: the operation failed and was given up on
     7  with --wait: --timeout passed before the operation ended; also a
        service that gave no answer in time

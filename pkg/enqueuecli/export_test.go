@@ -44,7 +44,7 @@ type World struct {
 	Connector      Connector
 	Now            func() time.Time
 	NewID          func() string
-	Width          int
+	Width, Height  int
 }
 
 func (w World) app() *app {
@@ -55,6 +55,7 @@ func (w World) app() *app {
 		now:      w.Now,
 		newID:    w.NewID,
 		width:    func(io.Writer) int { return w.Width },
+		height:   func(io.Writer) int { return w.Height },
 		version:  "v1.2.3",
 	}
 }

@@ -28,16 +28,31 @@ status TENANT:
   {
     "tenant": "acme",
     "state": "running",          settled, running, pending, backoff, held,
-                                 failed, awaiting-creation
+                                 failed, awaiting-creation, awaiting-approval,
+                                 awaiting-cutover
     "settled": false,            nothing is left to do (also after a failure)
     "phase": "active",           what it shall be: active, suspended, absent
     "tier": "standard", "region": "eu-west-1", "parameters": { … },
+    "release": "…",              of what is applied
     "sequence": {"desired": 4, "applied": 3, "failed": 0},
     "operation": {"id": "…", "step": "up", "done": 7, "planned": 12,
                   "startedAt": "…", "updatedAt": "…"},
     "lease": {"owner": "…", "fence": 7, "until": "…"},
     "hold": "reason",
     "notBefore": "…", "attempts": 2,
+    "dueAt": "…",                when the clock makes work
+    "change": {"id": "…",        a tier change that is under way
+               "stage": "baking",       building: the new tier is being made,
+                                        cutover: it waits for its data,
+                                        baking: the old one stands by,
+                                        retiring: it is being removed
+               "tier": "…", "generation": 1,   what stands beside what serves
+               "deadline": "…",         cutover: when the waiting ends
+               "until": "…",            baking: when the old one goes
+               "kept": "…",             why it does not go by itself
+               "next": "…"},            what people can do
+    "pending": {"operation": "…", "sequence": 4, "at": "…",
+                "report": [ as below ], "next": "…"},   waits for approval
     "applied": {"phase": "…", "tier": "…", "region": "…", "program": "…",
                 "generation": 1, "build": "…", "at": "…"},
     "stack": {"project": "…", "name": "…", "shard": "…"},
@@ -45,15 +60,21 @@ status TENANT:
     "last": {"operationId": "…", "steps": ["up"], "sequence": 3,
              "startedAt": "…", "seconds": 41, "changes": {"create": 12},
              "resources": 12,       how many there are, if that is known
+             "types": {"aws:ec2/vpc:Vpc": 1},   as far as ever known
              "failure": {"kind": "…", "message": "…", "hint": "…",
                          "resource": "…", "step": "…"},
              "report": [{"type": "…", "name": "…", "action": "…",
                          "properties": ["…"]}],
              "repairs": [{"action": "…", "detail": "…"}],
              "orphans": ["arn:…"]},
+    "history": [{"operationId": "…", "steps": ["up"], "sequence": 3,
+                 "startedAt": "…", "seconds": 41,   the last ten, newest first
+                 "kind": "…", "message": "…"}],     of a failure
     "createdAt": "…", "updatedAt": "…",
     "fleet": {"paused": true, "reason": "…", "at": "…"}   only if it is paused
   }
+
+With --watch there is one such document per line, for each change.
 
 list:             {"fleet": {"paused": false}, "tenants": [ status, … ],
                    "after": "globex"}   there are more after this one

@@ -98,14 +98,24 @@ func (a *app) tierCommand() *cobra.Command {
 		flags        sendFlags
 		parameters   parameterFlags
 		allowMissing bool
+		acceptLoss   bool
 	)
 
 	cmd := &cobra.Command{
 		Use:   "tier TENANT TIER",
 		Short: "Move a tenant to another tier",
-		Long:  "Move a tenant to another tier. Parameters can change with it, in one step.",
+		Long: `Move a tenant to another tier. Parameters can change with it, in one step.
+
+The new tier is made beside the old one, which serves until then. Where the new
+tier has a data hook, the change waits for its answer (see ` + "`enqueue confirm`" + `);
+then the new tier serves, and the old one stands by for the bake time. Until
+that ends, a change back costs nothing; ` + "`enqueue retire`" + ` ends it early.
+
+A tier that keeps data takes a final snapshot when it is left. Where it takes
+none, the change is refused unless --accept-data-loss is given.`,
 		Example: `  enqueue tier acme enterprise --wait --timeout 1h
-  enqueue tier acme free --unset seats --dry-run`,
+  enqueue tier acme free --unset seats --dry-run
+  enqueue tier acme free --accept-data-loss`,
 		Args: exactly("the tenant's id and the tier", 2), //nolint:mnd // those two
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 1 {
@@ -120,14 +130,15 @@ func (a *app) tierCommand() *cobra.Command {
 				return err
 			}
 
-			e := tenant.Event{Type: tenant.EventTierChanged, Tier: args[1], Parameters: given}
+			e := tenant.Event{Type: tenant.EventTierChanged, Tier: args[1], Parameters: given, AcceptDataLoss: acceptLoss}
 
-			return a.submit(ctx, flags, args[0], e, there(allowMissing))
+			return a.submit(ctx, flags, args[0], e, elsewhere(allowMissing))
 		}),
 	}
 
 	flags.register(cmd)
 	parameters.register(cmd.Flags(), true)
+	cmd.Flags().BoolVar(&acceptLoss, "accept-data-loss", false, "drop the data of the tier that is left, without a final snapshot")
 	registerAllowMissing(cmd, &allowMissing)
 
 	return cmd
@@ -138,7 +149,7 @@ func (a *app) suspendCommand() *cobra.Command {
 		Use:     "suspend TENANT",
 		Short:   "Suspend a tenant: it keeps its data and serves nothing",
 		Example: "  enqueue suspend acme --wait",
-	}, tenant.EventSuspended)
+	}, tenant.EventSuspended, tenant.PhaseSuspended)
 }
 
 func (a *app) resumeCommand() *cobra.Command {
@@ -146,10 +157,10 @@ func (a *app) resumeCommand() *cobra.Command {
 		Use:     "resume TENANT",
 		Short:   "Resume a suspended tenant",
 		Example: "  enqueue resume acme --wait",
-	}, tenant.EventResumed)
+	}, tenant.EventResumed, tenant.PhaseActive)
 }
 
-func (a *app) phaseCommand(cmd *cobra.Command, kind tenant.EventType) *cobra.Command {
+func (a *app) phaseCommand(cmd *cobra.Command, kind tenant.EventType, phase tenant.Phase) *cobra.Command {
 	var (
 		flags        sendFlags
 		allowMissing bool
@@ -158,7 +169,7 @@ func (a *app) phaseCommand(cmd *cobra.Command, kind tenant.EventType) *cobra.Com
 	cmd.Args = oneTenant
 	cmd.ValidArgsFunction = a.completeTenants
 	cmd.RunE = a.action(func(ctx context.Context, args []string) error {
-		return a.submit(ctx, flags, args[0], tenant.Event{Type: kind}, there(allowMissing))
+		return a.submit(ctx, flags, args[0], tenant.Event{Type: kind}, notYet(phase, allowMissing))
 	})
 
 	flags.register(cmd)

@@ -34,8 +34,7 @@ func (a *app) listCommand() *cobra.Command {
 		Long: `List tenants by id, a line for each, and whether the fleet is paused. The flags
 narrow the list down; several together must all hold.
 
-States: ` + strings.Join(stateNames(), ", ") + `.
-See ` + "`enqueue help status`" + ` for what they mean.
+` + statesHelp + `
 
 The table is read as a whole, whatever is listed. If there are more than --limit,
 the last line says how to go on.`,
@@ -75,7 +74,10 @@ the last line says how to go on.`,
 }
 
 func stateNames() []string {
-	return []string{stateSettled, stateRunning, statePending, stateBackoff, stateHeld, stateFailed, stateAwaiting}
+	return []string{
+		stateSettled, stateRunning, statePending, stateBackoff, stateHeld, stateFailed, stateAwaiting,
+		stateAwaitingApproval, stateAwaitingCutover,
+	}
 }
 
 func phases() []string {

@@ -29,6 +29,7 @@ func Main(
 		now:      time.Now,
 		newID:    func() string { return ulid.Make().String() },
 		width:    terminalWidth,
+		height:   terminalHeight,
 		version:  buildVersion(),
 	}
 
@@ -44,7 +45,9 @@ type app struct {
 	now            func() time.Time
 	newID          func() string
 	// width is how many columns a writer has, 0 if it is no terminal.
-	width   func(io.Writer) int
+	width func(io.Writer) int
+	// height is how many lines it has then, 0 if nobody knows.
+	height  func(io.Writer) int
 	version string
 
 	flags globalFlags
@@ -102,15 +105,27 @@ func (*app) action(body func(ctx context.Context, args []string) error) func(*co
 }
 
 func terminalWidth(w io.Writer) int {
-	file, ok := w.(*os.File)
-	if !ok {
-		return 0
-	}
-
-	width, _, err := term.GetSize(int(file.Fd()))
-	if err != nil {
-		return 0
-	}
+	width, _ := terminalSize(w)
 
 	return width
+}
+
+func terminalHeight(w io.Writer) int {
+	_, height := terminalSize(w)
+
+	return height
+}
+
+func terminalSize(w io.Writer) (width, height int) {
+	file, ok := w.(*os.File)
+	if !ok {
+		return 0, 0
+	}
+
+	width, height, err := term.GetSize(int(file.Fd()))
+	if err != nil {
+		return 0, 0
+	}
+
+	return width, height
 }

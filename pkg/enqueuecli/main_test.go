@@ -52,6 +52,16 @@ func TestCompletion(t *testing.T) {
 	}{
 		{name: "tenants", args: []string{"status", ""}, world: configured, want: "acme\nearly\nglobex\nheld\n:4\n"},
 		{name: "tenants by prefix", args: []string{"update", "g"}, world: configured, want: "globex\n:4\n"},
+		{name: "tenants of which something waits for approval", args: []string{"approve", ""}, world: stopped, want: "acme\n:4\n"},
+		{name: "tenants of which nothing waits for approval", args: []string{"approve", ""}, world: approved, want: ":4\n"},
+		{name: "tenants that wait for their data", args: []string{"confirm", "a"}, world: asking, want: "acme\n:4\n"},
+		{name: "tenants that do not wait for their data", args: []string{"confirm", "a"}, world: baking, want: ":4\n"},
+		{name: "tenants of which a tier stands by", args: []string{"retire", "a"}, world: baking, want: "acme\n:4\n"},
+		{name: "tenants of which no tier stands by", args: []string{"retire", "a"}, world: asking, want: ":4\n"},
+		{
+			name: "states", args: []string{"list", "--state", ""}, world: many,
+			want: "settled\nrunning\npending\nbackoff\nheld\nfailed\nawaiting-creation\nawaiting-approval\nawaiting-cutover\n:4\n",
+		},
 		{name: "one tenant only", args: []string{"status", "acme", ""}, world: configured, want: ":4\n"},
 		{
 			name: "tenants of a dead table", args: []string{"status", ""},

@@ -47,12 +47,11 @@ func (a *app) compose(e tenant.Event, rec tenant.Record, order event.Order) (mes
 
 // stamp gives the event a time and a version that win over every fact the row
 // knows, so that an engineer is never locked out by events with a time ahead
-// of this clock or with a high sequence. Requests compete with requests of
-// their kind only.
+// of this clock or with a high sequence.
 func stamp(e *tenant.Event, desired tenant.Desired, order event.Order, now time.Time) {
-	newest := desired.Newest()
-	if kind, ok := requestKind(e.Type); ok {
-		newest, order = desired.Requests[kind].Version, event.OrderTime
+	newest, fact := rival(*e, desired)
+	if !fact {
+		order = event.OrderTime
 	}
 
 	e.Time = now
@@ -70,6 +69,21 @@ func stamp(e *tenant.Event, desired tenant.Desired, order event.Order, now time.
 	e.Version = tenant.TimeVersion(e.Time, e.ID, e.Source)
 }
 
+// rival is the version that an event has to win over, and whether it is one of
+// facts. Requests and answers compete with their kind only.
+func rival(e tenant.Event, desired tenant.Desired) (newest tenant.Version, fact bool) {
+	switch kind, request := requestKind(e.Type); {
+	case request:
+		return desired.Requests[kind].Version, false
+	case e.Type == tenant.EventCutoverConfirmed:
+		return desired.Confirmations[tenant.TokenDigest(e.Token)].Version, false
+	case e.Type == tenant.EventApproved:
+		return desired.Approval.Version, false
+	}
+
+	return desired.Newest(), true
+}
+
 func requestKind(t tenant.EventType) (tenant.RequestKind, bool) {
 	switch t {
 	case tenant.EventReprovision:
@@ -78,8 +92,12 @@ func requestKind(t tenant.EventType) (tenant.RequestKind, bool) {
 		return tenant.RequestRefresh, true
 	case tenant.EventPreview:
 		return tenant.RequestPreview, true
-	case tenant.EventCreated, tenant.EventUpdated, tenant.EventTierChanged, tenant.EventSuspended,
-		tenant.EventResumed, tenant.EventDeleted, tenant.EventNudged:
+	case tenant.EventRetire:
+		return tenant.RequestRetire, true
+	case tenant.EventDue:
+		return tenant.RequestDue, true
+	case tenant.EventCreated, tenant.EventUpdated, tenant.EventTierChanged, tenant.EventSuspended, tenant.EventResumed,
+		tenant.EventDeleted, tenant.EventCutoverConfirmed, tenant.EventApproved, tenant.EventNudged:
 	}
 
 	return "", false
@@ -88,8 +106,8 @@ func requestKind(t tenant.EventType) (tenant.RequestKind, bool) {
 // versions lists the version of everything that desired remembers.
 func versions(d tenant.Desired) []tenant.Version {
 	all := slices.Grow([]tenant.Version{
-		d.Existence.Version, d.Suspended.Version, d.Tier.Version, d.Region.Version, d.Floor,
-	}, len(d.Parameters)+len(d.Requests))
+		d.Existence.Version, d.Suspended.Version, d.Tier.Version, d.Region.Version, d.Floor, d.Approval.Version,
+	}, len(d.Parameters)+len(d.Requests)+len(d.Confirmations))
 
 	for _, p := range d.Parameters {
 		all = append(all, p.Version)
@@ -97,6 +115,10 @@ func versions(d tenant.Desired) []tenant.Version {
 
 	for _, r := range d.Requests {
 		all = append(all, r.Version)
+	}
+
+	for _, c := range d.Confirmations {
+		all = append(all, c.Version)
 	}
 
 	return all

@@ -38,7 +38,7 @@ func (p painter) state(s string) string {
 	switch s {
 	case stateSettled:
 		return p.paint(ansiGreen, s)
-	case stateFailed:
+	case stateFailed, stateAwaitingApproval:
 		return p.paint(ansiRed, s)
 	}
 

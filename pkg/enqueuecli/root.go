@@ -46,7 +46,8 @@ func (a *app) rootCommand() *cobra.Command {
 	)
 	addTo(root, groupLifecycle, a.provisionCommand(), a.updateCommand(), a.tierCommand(), a.suspendCommand(),
 		a.resumeCommand(), a.deprovisionCommand(), a.sendCommand())
-	addTo(root, groupRequests, a.reprovisionCommand(), a.refreshCommand(), a.previewCommand())
+	addTo(root, groupRequests, a.reprovisionCommand(), a.refreshCommand(), a.previewCommand(), a.approveCommand(),
+		a.confirmCommand(), a.retireCommand())
 	addTo(root, groupOperations, a.statusCommand(), a.listCommand(), a.holdCommand(), a.unholdCommand(), a.pauseCommand(),
 		a.unpauseCommand(), a.dlqCommand(), a.orphansCommand())
 	root.AddCommand(a.versionCommand(), completionCommand())

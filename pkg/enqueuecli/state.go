@@ -9,20 +9,29 @@ import (
 
 // The states of a tenant's work, in the order in which they are judged.
 const (
-	stateRunning  = "running"
-	stateSettled  = "settled"
-	stateFailed   = "failed"
-	stateHeld     = "held"
-	stateAwaiting = "awaiting-creation"
-	stateBackoff  = "backoff"
-	statePending  = "pending"
+	stateRunning          = "running"
+	stateAwaitingApproval = "awaiting-approval"
+	stateFailed           = "failed"
+	stateSettled          = "settled"
+	stateHeld             = "held"
+	stateAwaiting         = "awaiting-creation"
+	stateAwaitingCutover  = "awaiting-cutover"
+	stateBackoff          = "backoff"
+	statePending          = "pending"
 )
+
+const statesHelp = `States: settled, running, pending (waits for a worker), backoff (waits to try
+again), held, failed (given up on until the next event), awaiting-creation,
+awaiting-approval (the guard of its tier stopped it: see enqueue approve),
+awaiting-cutover (a tier change waits for its data hook: see enqueue confirm).`
 
 func stateOf(rec tenant.Record, now time.Time) string {
 	switch {
 	case rec.Lease.Owner != "":
 		return stateRunning
-	case !rec.NeedsWork() && rec.FailedSeq > rec.AppliedSeq:
+	case awaitsApproval(rec):
+		return stateAwaitingApproval
+	case failed(rec):
 		return stateFailed
 	case !rec.NeedsWork():
 		return stateSettled
@@ -30,6 +39,8 @@ func stateOf(rec tenant.Record, now time.Time) string {
 		return stateHeld
 	case rec.Desired.Existence.Version.IsZero():
 		return stateAwaiting
+	case awaitsCutover(rec, now):
+		return stateAwaitingCutover
 	case rec.NotBefore.After(now):
 		return stateBackoff
 	}
@@ -46,6 +57,7 @@ type status struct {
 	Phase      tenant.Phase               `json:"phase"`
 	Tier       string                     `json:"tier,omitempty"`
 	Region     string                     `json:"region,omitempty"`
+	Release    string                     `json:"release,omitempty"`
 	Parameters tenant.Parameters          `json:"parameters,omitempty"`
 	Sequence   sequences                  `json:"sequence"`
 	Operation  *operation                 `json:"operation,omitempty"`
@@ -53,10 +65,14 @@ type status struct {
 	Hold       string                     `json:"hold,omitempty"`
 	NotBefore  *time.Time                 `json:"notBefore,omitempty"`
 	Attempts   int                        `json:"attempts,omitempty"`
+	DueAt      *time.Time                 `json:"dueAt,omitempty"`
+	Change     *changeStatus              `json:"change,omitempty"`
+	Pending    *pendingStatus             `json:"pending,omitempty"`
 	Applied    *applied                   `json:"applied,omitempty"`
 	Stack      *stack                     `json:"stack,omitempty"`
 	Outputs    map[string]json.RawMessage `json:"outputs,omitempty"`
 	Last       *outcome                   `json:"last,omitempty"`
+	History    []past                     `json:"history,omitempty"`
 	CreatedAt  *time.Time                 `json:"createdAt,omitempty"`
 	UpdatedAt  *time.Time                 `json:"updatedAt,omitempty"`
 	Fleet      *fleetStatus               `json:"fleet,omitempty"`
@@ -107,10 +123,22 @@ type outcome struct {
 	Seconds     float64             `json:"seconds"`
 	Changes     map[string]int      `json:"changes,omitempty"`
 	Resources   *int                `json:"resources,omitempty"`
+	Types       map[string]int      `json:"types,omitempty"`
 	Failure     *tenant.Failure     `json:"failure,omitempty"`
 	Report      []tenant.Difference `json:"report,omitempty"`
 	Repairs     []tenant.Repair     `json:"repairs,omitempty"`
 	Orphans     []string            `json:"orphans,omitempty"`
+}
+
+// past is an operation that ended, in brief.
+type past struct {
+	OperationID string      `json:"operationId"`
+	Steps       []string    `json:"steps,omitempty"`
+	Sequence    int64       `json:"sequence"`
+	StartedAt   time.Time   `json:"startedAt"`
+	Seconds     float64     `json:"seconds"`
+	Kind        tenant.Kind `json:"kind,omitempty"`
+	Message     string      `json:"message,omitempty"`
 }
 
 type fleetStatus struct {
@@ -126,7 +154,13 @@ func statusOf(rec tenant.Record, now time.Time) status {
 		Phase: spec.Phase, Tier: spec.Tier, Region: spec.Region, Parameters: spec.Parameters,
 		Sequence: sequences{Desired: rec.DesiredSeq, Applied: rec.AppliedSeq, Failed: rec.FailedSeq},
 		Hold:     rec.Hold, NotBefore: instant(rec.NotBefore), Attempts: rec.Attempts, Outputs: rec.Outputs,
+		Change: changeOf(rec), Pending: pendingOf(rec), History: historyOf(rec.History),
 		CreatedAt: instant(rec.CreatedAt), UpdatedAt: instant(rec.UpdatedAt),
+	}
+
+	// Of those that failed the clock wants nothing.
+	if !failed(rec) {
+		s.DueAt = instant(rec.DueAt)
 	}
 
 	if rec.Lease.Owner != "" {
@@ -139,6 +173,7 @@ func statusOf(rec tenant.Record, now time.Time) status {
 			Phase: a.Spec.Phase, Tier: a.Spec.Tier, Region: a.Spec.Region, Program: a.Blueprint.Program,
 			Generation: a.Generation, Build: a.Build, At: a.At.UTC(),
 		}
+		s.Release = a.Blueprint.Release
 	}
 
 	if rec.Stack.Name != "" {
@@ -148,7 +183,7 @@ func statusOf(rec tenant.Record, now time.Time) status {
 	if l := rec.Last; l != nil {
 		s.Last = &outcome{
 			OperationID: l.OperationID, Steps: l.Steps, Sequence: l.Sequence, StartedAt: l.StartedAt.UTC(), Seconds: l.Duration.Seconds(),
-			Changes: l.Changes, Failure: l.Failure, Report: l.Report,
+			Changes: l.Changes, Types: l.Types, Failure: l.Failure, Report: l.Report,
 			Repairs: l.Repairs, Orphans: l.Orphans,
 		}
 
@@ -159,6 +194,19 @@ func statusOf(rec tenant.Record, now time.Time) status {
 	}
 
 	return s
+}
+
+func historyOf(history []tenant.Past) []past {
+	out := make([]past, 0, len(history))
+
+	for _, p := range history {
+		out = append(out, past{
+			OperationID: p.OperationID, Steps: p.Steps, Sequence: p.Sequence, StartedAt: p.StartedAt.UTC(),
+			Seconds: p.Duration.Seconds(), Kind: p.Kind, Message: p.Message,
+		})
+	}
+
+	return out
 }
 
 func operationOf(p *tenant.Progress) *operation {

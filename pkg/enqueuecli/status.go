@@ -9,7 +9,10 @@ import (
 )
 
 func (a *app) statusCommand() *cobra.Command {
-	var waiting waitFlags
+	var (
+		waiting waitFlags
+		watch   bool
+	)
 
 	cmd := &cobra.Command{
 		Use:   "status TENANT",
@@ -17,13 +20,15 @@ func (a *app) statusCommand() *cobra.Command {
 		Long: `Show what a tenant shall be, what it is, and how its work goes. ` + "`enqueue list`" + `
 shows all of them.
 
-States: settled, running, pending (waits for a worker), backoff (waits to try
-again), held, failed (given up on until the next event), awaiting-creation.
+` + statesHelp + `
 
-With --wait it waits until nothing is left to do.`,
+With --wait it waits until nothing is left to do. With --watch it goes on to show
+what changes, until ctrl-C or --timeout ends it: in place on a terminal, a line or
+a block for each change elsewhere, a document on one line with --output json.`,
 		Example: `  enqueue status acme
   enqueue status acme --output json | jq -r .outputs.endpoint
-  enqueue status acme --wait --timeout 10m`,
+  enqueue status acme --wait --timeout 10m
+  enqueue status acme --watch`,
 		Args:              namedTenant,
 		ValidArgsFunction: a.completeTenants,
 		RunE: a.action(func(ctx context.Context, args []string) error {
@@ -31,11 +36,25 @@ With --wait it waits until nothing is left to do.`,
 				return err
 			}
 
+			if watch && waiting.wait {
+				return usageError("--wait ends when nothing is left to do, --watch does not", "give --wait or --watch, not both")
+			}
+
+			if watch {
+				if !waiting.set.Changed("timeout") {
+					waiting.timeout = 0
+				}
+
+				return a.watchTenant(ctx, waiting.timeout, args[0])
+			}
+
 			return a.showTenant(ctx, waiting, args[0])
 		}),
 	}
 
 	waiting.register(cmd)
+	cmd.Flags().Lookup("timeout").Usage = "with --wait: how long; with --watch: for how long, without end if it is not given"
+	cmd.Flags().BoolVar(&watch, "watch", false, "go on to show what changes, until ctrl-C or --timeout")
 
 	return cmd
 }
@@ -50,30 +69,16 @@ func namedTenant(cmd *cobra.Command, args []string) error {
 }
 
 func (a *app) showTenant(ctx context.Context, waiting waitFlags, name string) error {
-	id, err := tenant.ParseID(name)
+	table, rec, err := a.known(ctx, name)
 	if err != nil {
 		return err
-	}
-
-	table, err := a.rows(ctx)
-	if err != nil {
-		return err
-	}
-
-	rec, err := readRow(ctx, table, id)
-	if err != nil {
-		return err
-	}
-
-	if !rec.Exists() {
-		return absent(rec, "")
 	}
 
 	var waitErr error
 
 	if waiting.wait {
 		// A nudge states no fact: it stands for whatever is left to do.
-		w := newAwaited(message{event: tenant.Event{Type: tenant.EventNudged, Tenant: id}}, "", verdictSent)
+		w := newAwaited(message{event: tenant.Event{Type: tenant.EventNudged, Tenant: rec.ID}}, "", verdictSent)
 		if !w.observe(rec) {
 			a.warnPaused(ctx)
 
@@ -88,8 +93,7 @@ func (a *app) showTenant(ctx context.Context, waiting waitFlags, name string) er
 		}
 	}
 
-	s := statusOf(rec, a.now())
-	s.Fleet = a.fleetIfPaused(ctx)
+	s := a.statusNow(ctx, rec)
 
 	if a.wantsJSON() {
 		err = a.printJSON(s)
@@ -102,6 +106,13 @@ func (a *app) showTenant(ctx context.Context, waiting waitFlags, name string) er
 	}
 
 	return waitErr
+}
+
+func (a *app) statusNow(ctx context.Context, rec tenant.Record) status {
+	s := statusOf(rec, a.now())
+	s.Fleet = a.fleetIfPaused(ctx)
+
+	return s
 }
 
 // fleetIfPaused explains a tenant on which nobody works. Not knowing is no

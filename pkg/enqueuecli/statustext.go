@@ -1,6 +1,7 @@
 package enqueuecli
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,11 +15,14 @@ import (
 	"github.com/lessor-dev/lessor/pkg/tenant"
 )
 
-// printStatus writes a tenant for people: one line per thing that is known.
-func (a *app) printStatus(s status) error {
+// printStatus writes a tenant for people.
+func (a *app) printStatus(s status) error { return a.table(a.statusLines(s)) }
+
+// statusLines are one line per thing that is known of a tenant.
+func (a *app) statusLines(s status) func(w io.Writer) {
 	paint := a.painter(a.stdout)
 
-	return a.table(func(w io.Writer) {
+	return func(w io.Writer) {
 		line := func(name, format string, args ...any) {
 			_, _ = fmt.Fprintf(w, "%s\t%s\n", name, printable(fmt.Sprintf(format, args...)))
 		}
@@ -33,9 +37,15 @@ func (a *app) printStatus(s status) error {
 			line("region", "%s", s.Region)
 		}
 
+		if s.Release != "" {
+			line("release", "%s", s.Release)
+		}
+
 		values(line, "parameter", s.Parameters)
 		line("sequence", "desired %d, applied %d, failed %d", s.Sequence.Desired, s.Sequence.Applied, s.Sequence.Failed)
 		workLines(line, s, a.now())
+		changeLines(line, s, a.now())
+		pendingLines(line, s.Pending)
 
 		if p := s.Applied; p != nil {
 			what := nonEmpty(string(p.Phase), p.Tier, p.Region, label("program", p.Program), label("build", p.Build))
@@ -48,7 +58,8 @@ func (a *app) printStatus(s status) error {
 
 		values(line, "output", s.Outputs)
 		lastLines(line, s.Last)
-	})
+		historyLines(line, s.History)
+	}
 }
 
 type lineWriter func(name, format string, args ...any)
@@ -70,7 +81,11 @@ func workLines(line lineWriter, s status, now time.Time) {
 		line("fleet", "paused: %s", s.Fleet.Reason)
 	}
 
-	if s.NotBefore != nil && s.NotBefore.After(now) {
+	if s.DueAt != nil {
+		line("due", "%s", strings.TrimPrefix(endsAt("at", *s.DueAt, now), ", "))
+	}
+
+	if s.NotBefore != nil && s.NotBefore.After(now) && s.State != stateAwaitingCutover {
 		line("not before", "%s, in %s, after %d failed attempts", s.NotBefore.Format(time.RFC3339),
 			elapsed(s.NotBefore.Sub(now)), s.Attempts)
 	}
@@ -88,6 +103,8 @@ func lastLines(line lineWriter, last *outcome) {
 	if last.Resources != nil {
 		line("resources", "%s", strings.Join(nonEmpty(strconv.Itoa(*last.Resources), changes(last.Changes)), ", "))
 	}
+
+	typeLines(line, last)
 
 	for _, d := range last.Report {
 		line("report", "%s", difference(d))
@@ -111,6 +128,36 @@ func lastLines(line lineWriter, last *outcome) {
 		if f.Hint != "" {
 			line("hint", "%s", f.Hint)
 		}
+	}
+}
+
+// typeLines list what there is most of first.
+func typeLines(line lineWriter, last *outcome) {
+	names := slices.SortedFunc(maps.Keys(last.Types), func(a, b string) int {
+		return cmp.Or(cmp.Compare(last.Types[b], last.Types[a]), cmp.Compare(a, b))
+	})
+
+	for _, name := range names {
+		// The last operation may have ended before it could count.
+		line("type", "%d %s%s", last.Types[name], name, either(last.Resources == nil, ", as last known", ""))
+	}
+}
+
+// historyLines are the last operations, the newest first.
+func historyLines(line lineWriter, history []past) {
+	for _, p := range history {
+		what := strings.Join(p.Steps, " ")
+		if what == "" {
+			what = "refused"
+		}
+
+		how := "done"
+		if p.Kind != "" {
+			how = string(p.Kind) + ": " + p.Message
+		}
+
+		line("history", "%s, %s, %s: %s", p.StartedAt.Format(time.RFC3339), what,
+			elapsed(time.Duration(p.Seconds*float64(time.Second))), how)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/lessor-dev/lessor/pkg/event"
 	"github.com/lessor-dev/lessor/pkg/tenant"
@@ -22,9 +23,11 @@ const (
 type waitFlags struct {
 	wait    bool
 	timeout time.Duration
+	set     *pflag.FlagSet
 }
 
 func (f *waitFlags) register(cmd *cobra.Command) {
+	f.set = cmd.Flags()
 	cmd.Flags().BoolVarP(&f.wait, "wait", "w", false, "wait until the work is done, and show how far it is")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", defaultTimeout, "with --wait: how long")
 }
@@ -56,8 +59,9 @@ func registerDryRun(cmd *cobra.Command, into *bool, usage string) {
 	cmd.Flags().BoolVarP(into, "dry-run", "n", false, usage)
 }
 
-// guard refuses an event that makes no sense for the tenant as it is.
-type guard func(rec tenant.Record) error
+// guard refuses an event that makes no sense for the tenant as it is, and
+// completes one that says what only the row knows.
+type guard func(rec tenant.Record, e *tenant.Event) error
 
 // submit makes a message of an event, sends it and waits for it as the flags
 // say.
@@ -93,7 +97,7 @@ func (a *app) submit(ctx context.Context, flags sendFlags, name string, e tenant
 		return a.repeat(ctx, flags, table, e)
 	}
 
-	if err := check(rec); err != nil {
+	if err := check(rec, &e); err != nil {
 		return err
 	}
 
@@ -252,6 +256,11 @@ func resources(last *tenant.Outcome) string {
 	return fmt.Sprintf(", %d resources", last.Resources)
 }
 
+// reports is true of an event whose sender wants to read a report.
+func reports(t tenant.EventType) bool {
+	return t == tenant.EventReprovision || t == tenant.EventRefresh || t == tenant.EventPreview
+}
+
 func (a *app) printReceipt(w *awaited, r receipt) error {
 	var err error
 
@@ -268,7 +277,7 @@ func (a *app) printReceipt(w *awaited, r receipt) error {
 	}
 
 	// The report is what a preview or a refresh was asked for.
-	if _, request := requestKind(w.msg.event.Type); request && r.Result == verdictSettled && w.rec.Last != nil {
+	if reports(w.msg.event.Type) && r.Result == verdictSettled && w.rec.Last != nil {
 		return a.printReport(w.rec.Last.Report)
 	}
 

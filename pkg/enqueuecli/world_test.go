@@ -64,8 +64,9 @@ type world struct {
 	// healthyReads is how many reads work before reading fails.
 	healthyReads int
 
-	env   map[string]string
-	width int
+	env           map[string]string
+	width, height int
+
 	stdin string
 	// looked are the places that were looked at, in order.
 	looked []string
@@ -105,7 +106,7 @@ func (w *world) run(ctx context.Context, args ...string) ran {
 
 	ids := 0
 	code := enqueuecli.Run(ctx, enqueuecli.World{
-		Stdin: strings.NewReader(w.stdin), Stdout: &stdout, Stderr: &stderr, Env: w.env, Connector: w, Now: w.now, Width: w.width,
+		Stdin: strings.NewReader(w.stdin), Stdout: &stdout, Stderr: &stderr, Env: w.env, Connector: w, Now: w.now, Width: w.width, Height: w.height,
 		NewID: func() string {
 			ids++
 
