@@ -174,6 +174,10 @@ func deployBridge(ctx *pulumi.Context, topology engine.Topology, p BridgeParamet
 		return nil, err
 	}
 
+	if err := refuseTaken(ctx, topology, provider, bridgeClaims(topology, p.ClusterARN)...); err != nil {
+		return nil, err
+	}
+
 	made := pulumi.Provider(provider)
 
 	table, err := NewTable(ctx, topology, TableArgs{
@@ -190,8 +194,7 @@ func deployBridge(ctx *pulumi.Context, topology engine.Topology, p BridgeParamet
 		return nil, fmt.Errorf("declaring the queue: %w", err)
 	}
 
-	logs, err := newLogs(ctx, topology, "logs", logPrefix+topology.PhysicalName("app", maxLogGroupName-len(logPrefix)),
-		p.LogRetentionDays, made)
+	logs, err := newLogs(ctx, topology, "logs", bridgeLogs(topology), p.LogRetentionDays, made)
 	if err != nil {
 		return nil, fmt.Errorf("declaring the logs: %w", err)
 	}
@@ -230,6 +233,10 @@ func deployBridge(ctx *pulumi.Context, topology engine.Topology, p BridgeParamet
 		OutputServiceName:        service.Service.Name,
 		OutputClusterARN:         pulumi.String(p.ClusterARN),
 	}, nil
+}
+
+func bridgeLogs(topology engine.Topology) string {
+	return logPrefix + topology.PhysicalName("app", maxLogGroupName-len(logPrefix))
 }
 
 func (p BridgeParameters) service(

@@ -92,7 +92,7 @@ func NewDatabase(ctx *pulumi.Context, topology engine.Topology, args DatabaseArg
 
 	// RDS would make the log group by itself, and keep it and its lines for ever.
 	database.Logs, err = newLogs(ctx, topology, "db-logs",
-		"/aws/rds/instance/"+topology.PhysicalName("db", maxInstanceName)+"/"+logsPostgres, args.LogDays, within)
+		databaseLogs(topology), args.LogDays, within)
 	if err != nil {
 		return nil, err
 	}
@@ -102,6 +102,12 @@ func NewDatabase(ctx *pulumi.Context, topology engine.Topology, args DatabaseArg
 	}
 
 	return database, nil
+}
+
+// databaseLogs is the log group that RDS writes to.
+// https://docs.aws.amazon.com/AmazonRDS/latest/UserGuide/USER_LogAccess.Procedural.UploadtoCloudWatch.html
+func databaseLogs(topology engine.Topology) string {
+	return "/aws/rds/instance/" + topology.PhysicalName("db", maxInstanceName) + "/" + logsPostgres
 }
 
 func newSecurityGroup(

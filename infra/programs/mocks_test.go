@@ -2,6 +2,7 @@ package programs_test
 
 import (
 	"encoding/json"
+	"errors"
 	"sync"
 	"testing"
 
@@ -17,6 +18,10 @@ import (
 type recorder struct {
 	mu        sync.Mutex
 	resources map[string]pulumi.MockResourceArgs
+	// calls are the functions that were called, with their arguments.
+	calls map[string]bool
+	// exists are those calls that find something.
+	exists map[string]bool
 }
 
 func (r *recorder) NewResource(args pulumi.MockResourceArgs) (string, resource.PropertyMap, error) {
@@ -41,22 +46,44 @@ func (r *recorder) NewResource(args pulumi.MockResourceArgs) (string, resource.P
 	return args.Name + "-id", state, nil
 }
 
-func (*recorder) Call(args pulumi.MockCallArgs) (resource.PropertyMap, error) {
-	return nil, &engine.ParameterError{Name: args.Token, Problem: "no function may be called"}
+// Call finds nothing but what exists.
+func (r *recorder) Call(args pulumi.MockCallArgs) (resource.PropertyMap, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	call := args.Token
+	for _, name := range args.Args.StableKeys() {
+		call += " " + string(name) + "=" + args.Args[name].StringValue()
+	}
+
+	r.calls[call] = true
+
+	if !r.exists[call] {
+		return nil, errNotFound
+	}
+
+	return resource.PropertyMap{"arn": resource.NewStringProperty("arn:" + call)}, nil
 }
+
+var errNotFound = errors.New("couldn't find resource")
 
 // outcome is what a program declared and returned.
 type outcome struct {
 	t         *testing.T
 	resources map[string]pulumi.MockResourceArgs
 	outputs   map[string]any
+	calls     map[string]bool
 }
 
-func deploy(t *testing.T, program engine.Program, topology engine.Topology) (outcome, error) {
+func deploy(t *testing.T, program engine.Program, topology engine.Topology, exists ...string) (outcome, error) {
 	t.Helper()
 
-	r := &recorder{resources: map[string]pulumi.MockResourceArgs{}}
-	out := outcome{t: t, resources: r.resources, outputs: map[string]any{}}
+	r := &recorder{resources: map[string]pulumi.MockResourceArgs{}, calls: map[string]bool{}, exists: map[string]bool{}}
+	for _, call := range exists {
+		r.exists[call] = true
+	}
+
+	out := outcome{t: t, resources: r.resources, outputs: map[string]any{}, calls: r.calls}
 
 	values := make(chan any, 1)
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/ec2"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
@@ -108,6 +109,11 @@ func deployShared(ctx *pulumi.Context, topology engine.Topology, p SharedParamet
 
 	provider, err := Provider(ctx, topology)
 	if err != nil {
+		return nil, err
+	}
+
+	claims := slices.Concat(keyClaims(topology), databaseClaims(topology), computeClaims(topology))
+	if err := refuseTaken(ctx, topology, provider, append(claims, roleClaim(topology, "execution"))...); err != nil {
 		return nil, err
 	}
 

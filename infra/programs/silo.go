@@ -3,6 +3,7 @@ package programs
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/ecs"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
@@ -130,6 +131,11 @@ func deploySilo(ctx *pulumi.Context, topology engine.Topology, p SiloParameters)
 
 	provider, err := Provider(ctx, topology)
 	if err != nil {
+		return nil, err
+	}
+
+	claims := slices.Concat(keyClaims(topology), databaseClaims(topology), computeClaims(topology))
+	if err := refuseTaken(ctx, topology, provider, claims...); err != nil {
 		return nil, err
 	}
 

@@ -40,6 +40,8 @@ func (j *job) program(step plan.Step, col *collector) pulumi.RunFunc {
 		var outputs pulumi.Map
 
 		for _, t := range topologies {
+			t.Fresh = j.fresh(t)
+
 			made, err := j.deploy(ctx, t)
 			if err != nil {
 				return err
@@ -118,6 +120,7 @@ func programFailure(err error) *tenant.Failure {
 		parameter *ParameterError
 		unknown   *unknownProgramError
 		panicked  *panicError
+		taken     *TakenError
 	)
 
 	failure := &tenant.Failure{Kind: tenant.KindInvalid, Message: oneLine(err.Error())}
@@ -125,6 +128,8 @@ func programFailure(err error) *tenant.Failure {
 	switch {
 	case errors.As(err, &parameter):
 		failure.Hint = hints[tenant.KindInvalid]
+	case errors.As(err, &taken):
+		failure.Kind, failure.Hint, failure.Resource = tenant.KindConflict, hintTaken, taken.Name
 	case errors.As(err, &unknown):
 		failure.Hint = "run workers that have the program, or change the catalog"
 	case errors.As(err, &panicked):

@@ -40,6 +40,9 @@ type Topology struct {
 	// Protect is set once the topology stood: it guards resources that hold
 	// data against deletion, in the engine and at AWS.
 	Protect bool `json:"protect,omitempty"`
+	// Fresh is set while nothing of the topology was made: then a program can look
+	// for what has its names already, and return a *TakenError.
+	Fresh bool `json:"-"`
 	// FinalSnapshot is the name of the snapshot that a deletion takes, or "".
 	FinalSnapshot string `json:"finalSnapshot,omitempty"`
 }

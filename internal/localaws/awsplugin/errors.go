@@ -10,6 +10,8 @@ import (
 var (
 	errUnknownType     = errors.New("unknown resource type")
 	errUnknownFunction = errors.New("unknown function")
+	errArgument        = errors.New("missing argument")
+	errNothing         = errors.New("couldn't find resource")
 	errNotConfigured   = errors.New("the provider is not configured")
 	errNoEndpoint      = errors.New("AWS_ENDPOINT_URL is not set: the local AWS plugin works with local mode only (make local); " +
 		"for AWS itself install the real plugin with `pulumi plugin install resource aws " + Version + "`")

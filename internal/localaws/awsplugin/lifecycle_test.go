@@ -186,7 +186,8 @@ func TestUnknownTypesAndFunctionsAreNamed(t *testing.T) {
 	require.ErrorContains(t, err, typ)
 
 	_, err = h.Invoke(t.Context(), &pulumirpc.InvokeRequest{Tok: "aws:index/getRegion:getRegion"})
-	require.ErrorContains(t, err, "aws:index/getRegion:getRegion")
+	require.ErrorContains(t, err, `unknown function "aws:index/getRegion:getRegion": the local pulumi-resource-aws has only `+
+		"aws:cloudwatch/getLogGroup:getLogGroup")
 }
 
 func TestPreviewCallsNobody(t *testing.T) {

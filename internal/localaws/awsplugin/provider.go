@@ -2,7 +2,6 @@ package awsplugin
 
 import (
 	"context"
-	"fmt"
 	"sync"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
@@ -129,11 +128,6 @@ func (p *Provider) Configure(_ context.Context, req *pulumirpc.ConfigureRequest)
 	p.mu.Unlock()
 
 	return &pulumirpc.ConfigureResponse{AcceptSecrets: true, AcceptResources: true, SupportsPreview: true, AcceptOutputs: false}, nil
-}
-
-// Invoke has no functions.
-func (*Provider) Invoke(_ context.Context, req *pulumirpc.InvokeRequest) (*pulumirpc.InvokeResponse, error) {
-	return nil, fmt.Errorf("%w %q: the local pulumi-resource-%s has none", errUnknownFunction, req.GetTok(), Name)
 }
 
 // Check judges and completes the inputs of a resource.

@@ -87,6 +87,10 @@ func (c *Client) List(ctx context.Context, f Filter) ([]Resource, error) {
 		q.Set(tagQuery+name, value)
 	}
 
+	for name, value := range f.Texts {
+		q.Set(textQuery+name, value)
+	}
+
 	var list []Resource
 
 	err := c.call(ctx, http.MethodGet, "/resources?"+q.Encode(), nil, &list)

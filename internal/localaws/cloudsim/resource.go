@@ -201,6 +201,8 @@ type Filter struct {
 	Type   string
 	Region string
 	Tags   map[string]string
+	// Texts are inputs, or what AWS adds, as text.
+	Texts map[string]string
 	// PendingDeletion includes keys that are scheduled for deletion.
 	PendingDeletion bool
 }
@@ -216,6 +218,12 @@ func (f Filter) matches(r *Resource) bool {
 
 	for name, value := range f.Tags {
 		if r.Tags[name] != value {
+			return false
+		}
+	}
+
+	for name, value := range f.Texts {
+		if r.Text(name) != value {
 			return false
 		}
 	}

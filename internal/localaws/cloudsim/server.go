@@ -12,9 +12,10 @@ import (
 const PathPrefix = "/_cloud"
 
 const (
-	maxBody  = 1 << 20
-	maxTags  = 50
-	tagQuery = "tag."
+	maxBody   = 1 << 20
+	maxTags   = 50
+	tagQuery  = "tag."
+	textQuery = "text."
 )
 
 // Handler serves the simulator under PathPrefix:
@@ -23,7 +24,7 @@ const (
 //	PUT    /_cloud/resources          Change ▶ Resource
 //	DELETE /_cloud/resources          Removal
 //	GET    /_cloud/resource?type=…&region=…&id=…
-//	GET    /_cloud/resources?type=…&region=…&tag.NAME=VALUE&pendingDeletion=true
+//	GET    /_cloud/resources?type=…&region=…&tag.NAME=VALUE&text.NAME=VALUE&pendingDeletion=true
 //	GET    /_cloud/log?after=SEQUENCE
 //	GET    /_cloud/journal?tenant=…
 //	POST, GET, DELETE /_cloud/faults[?id=…]
@@ -207,6 +208,14 @@ func (c *Cloud) serveList(w http.ResponseWriter, r *http.Request) {
 			}
 
 			filter.Tags[tag] = q.Get(name)
+		}
+
+		if text, ok := strings.CutPrefix(name, textQuery); ok {
+			if filter.Texts == nil {
+				filter.Texts = map[string]string{}
+			}
+
+			filter.Texts[text] = q.Get(name)
 		}
 	}
 
