@@ -131,8 +131,8 @@ func TestBridgeLife(t *testing.T) {
 	require.Empty(t, l.must(plan.StepPreview).Report)
 
 	t.Log("protection")
-	l.must(plan.StepProtect)
 	l.top.Protect = true
+	l.must(plan.StepUp)
 	require.Equal(t, true, l.one(cloudsim.TypeTable).Inputs["deletionProtectionEnabled"])
 
 	l.suspendAndResume(result)

@@ -176,12 +176,12 @@ func TestSiloLife(t *testing.T) {
 	require.Empty(t, l.must(plan.StepPreview).Report)
 
 	t.Log("protection")
-	l.must(plan.StepProtect)
+	l.top.Protect = true
+	l.must(plan.StepUp)
 	require.Equal(t, true, l.database().Inputs["deletionProtection"])
 
 	t.Log("a changed parameter changes one resource")
 
-	l.top.Protect = true
 	with("storageGiB", "50")(&l.top)
 
 	changed := l.must(plan.StepUp)

@@ -104,8 +104,8 @@ func TestSharedLife(t *testing.T) {
 	require.JSONEq(t, "true", string(resumed["serving"]))
 
 	t.Log("deleted: the snapshot and its key stay")
-	l.must(plan.StepProtect)
 	l.top.Protect = true
+	l.must(plan.StepUp)
 	require.NotNil(t, l.run(plan.StepDestroy).Failure)
 
 	l.top.FinalSnapshot = l.top.Tenant.Slug(63) + "-final"

@@ -120,7 +120,10 @@ func TestALifeOnTheRealCLI(t *testing.T) {
 
 	t.Log("protection holds against a destroy")
 
-	res = b.Run(t.Context(), 0, b.operation("Acme_1", true, "plain", plan.StepProtect), engine.Watch{})
+	protect := b.operation("Acme_1", true, "plain", plan.StepUp)
+	protect.Topologies[0].Protect = true
+
+	res = b.Run(t.Context(), 0, protect, engine.Watch{})
 	require.Nil(t, res.Failure)
 	require.Equal(t, 1, res.Processes)
 

@@ -120,12 +120,6 @@ func topologiesFor(step plan.Step, op Operation) []Topology {
 			continue
 		}
 
-		// The last is the one that is to serve. What stands beside it has the
-		// protection that it needs.
-		if step == plan.StepProtect && i == len(set)-1 {
-			set[i].Protect = true
-		}
-
 		set[i].FinalSnapshot = ""
 	}
 

@@ -73,7 +73,7 @@ func calls(steps []plan.Step) []call {
 
 func refreshesItself(step plan.Step) bool {
 	switch step {
-	case plan.StepUp, plan.StepProtect, plan.StepPrepareDelete, plan.StepDestroy:
+	case plan.StepUp, plan.StepPrepareDelete, plan.StepDestroy:
 		return true
 	case plan.StepRefresh, plan.StepPreview, plan.StepCutover, plan.StepRemove:
 	}
@@ -166,6 +166,8 @@ func (j *job) make(ctx context.Context, c call) *tenant.Failure {
 		return &tenant.Failure{Message: "interrupted before the step began"}
 	}
 
+	j.notify(Progress{Step: c.step, Planned: j.resources})
+
 	switch c.step {
 	case plan.StepPrepareDelete:
 		if !j.state.Exists() {
@@ -179,8 +181,6 @@ func (j *job) make(ctx context.Context, c call) *tenant.Failure {
 			return failure
 		}
 
-		return j.up(ctx, c)
-	case plan.StepProtect:
 		return j.up(ctx, c)
 	case plan.StepPreview:
 		return j.preview(ctx)

@@ -66,7 +66,7 @@ func (t *tenure) conclude(rec tenant.Record, p plan.Plan, done *operationDone) e
 		s.Applied, s.Outputs = t.applied(rec, p), outputsOf(rec, p, *done)
 	case plan.EndMore:
 		s.Applied, s.Outputs = t.applied(rec, p), outputsOf(rec, p, *done)
-		s.Partial, s.Attempts, s.NotBefore = true, 0, t.now()
+		s.Partial, s.Keep, s.Attempts = true, true, 0
 	case plan.EndWait:
 		t.await(rec, p, done)
 	case plan.EndBack:

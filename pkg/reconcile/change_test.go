@@ -208,7 +208,7 @@ func TestHookThatAnswersAtOnce(t *testing.T) {
 
 		outcome := w.deliver(t, "m2", moved("moves"))
 		require.Equal(t, reconcile.ReasonSettled, outcome.Reason)
-		require.Equal(t, [][]plan.Step{{plan.StepUp}, {plan.StepProtect}}, w.engine.steps())
+		require.Equal(t, [][]plan.Step{{plan.StepUp}, {plan.StepUp}}, w.engine.steps())
 		require.Equal(t, 2, w.row(t).Applied.Generation)
 	})
 }

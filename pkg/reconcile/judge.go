@@ -21,7 +21,7 @@ func outputsOf(rec tenant.Record, p plan.Plan, done operationDone) map[string]js
 	switch {
 	case slices.Contains(p.Steps, plan.StepRemove):
 		return nil
-	case slices.Contains(p.Steps, plan.StepUp), slices.Contains(p.Steps, plan.StepProtect):
+	case slices.Contains(p.Steps, plan.StepUp):
 		return done.result.Outputs
 	case p.Change != nil && p.Change.Stage == tenant.StageCutover && p.Then != nil && p.Then.Stage == tenant.StageBaking:
 		return p.Change.Outputs

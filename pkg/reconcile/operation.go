@@ -83,8 +83,8 @@ func topologies(rec tenant.Record, p plan.Plan, operationID string) (live, leavi
 		top := engine.Topology{
 			Generation: a.Generation, Tenant: rec.ID, Tier: a.Spec.Tier, Region: a.Spec.Region, Phase: phase,
 			Program: a.Blueprint.Program, Parameters: a.Blueprint.Parameters, RoleARN: a.Blueprint.RoleARN,
-			// A first up is unprotected, so that it can be rolled back. The
-			// steps protect and prepare-delete override this.
+			// A first up is unprotected, so that it can be rolled back. The step
+			// prepare-delete overrides this.
 			Protect: a.Blueprint.Protect && stood,
 		}
 		if a.Blueprint.FinalSnapshot && keepsData {

@@ -18,6 +18,8 @@ type progressWriter struct {
 	current tenant.Progress
 
 	dirty chan struct{}
+	// stepped ends the wait between two writes: a successor decides by the step.
+	stepped chan struct{}
 	stop  chan struct{}
 	done  chan error
 }
@@ -28,6 +30,7 @@ func newProgressWriter(first tenant.Progress, now func() time.Time, write func(t
 		now:     now,
 		current: first,
 		dirty:   make(chan struct{}, 1),
+		stepped: make(chan struct{}, 1),
 		stop:    make(chan struct{}),
 		done:    make(chan error, 1),
 	}
@@ -40,14 +43,23 @@ func newProgressWriter(first tenant.Progress, now func() time.Time, write func(t
 // report takes note; it never blocks.
 func (w *progressWriter) report(p engine.Progress) {
 	w.mu.Lock()
+	stepped := w.current.Step != string(p.Step)
 	w.current.Step = string(p.Step)
 	w.current.Done = p.Done
 	w.current.Planned = p.Planned
 	w.current.UpdatedAt = w.now().UTC()
 	w.mu.Unlock()
 
+	if stepped {
+		signal(w.stepped)
+	}
+
+	signal(w.dirty)
+}
+
+func signal(c chan struct{}) {
 	select {
-	case w.dirty <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }
@@ -80,6 +92,7 @@ func (w *progressWriter) loop() {
 		select {
 		case <-w.stop:
 			return
+		case <-w.stepped:
 		case <-time.After(progressInterval):
 		}
 	}

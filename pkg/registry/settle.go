@@ -20,6 +20,8 @@ type Settlement struct {
 	Applied *tenant.Applied
 	// Partial says that Applied is a part of the way to Target.
 	Partial bool
+	// Keep keeps the lease, since its holder goes on at once.
+	Keep bool
 	// Change, Pending and DueAt are of the row from now on.
 	Change  *tenant.Change
 	Pending *tenant.Pending
@@ -87,7 +89,12 @@ const (
 // the lease stays. A write that is already there is a success. ErrLeaseLost
 // means that nothing was written.
 func (r *Registry) Settle(ctx context.Context, id tenant.ID, token Token, s Settlement) (Settled, error) {
-	for _, release := range []bool{true, false} {
+	ways := []bool{true, false}
+	if s.Keep {
+		ways = ways[1:]
+	}
+
+	for _, release := range ways {
 		u, err := r.settlement(token, s, release)
 		if err != nil {
 			return Settled{}, err

@@ -168,7 +168,7 @@ func TestOperationFinished(t *testing.T) {
 	}
 
 	failed := func(step string, kind tenant.Kind) tenant.Outcome {
-		return tenant.Outcome{Steps: []string{"refresh", "up", "protect"}, Failure: &tenant.Failure{Kind: kind, Step: step}}
+		return tenant.Outcome{Steps: []string{"refresh", "up", "destroy"}, Failure: &tenant.Failure{Kind: kind, Step: step}}
 	}
 
 	m.OperationFinished("free", tenant.Outcome{Steps: []string{"up"}, Duration: 3 * time.Second}, 2, 100<<20)
@@ -182,7 +182,7 @@ func TestOperationFinished(t *testing.T) {
 	require.InDelta(t, 1, get("operation_steps_total", map[string]string{"step": "up", "outcome": "succeeded"}), 0)
 	require.InDelta(t, 1, get("operation_steps_total", map[string]string{"step": "up", "outcome": "failed"}), 0)
 	require.InDelta(t, 1, get("operation_steps_total", map[string]string{"step": "refresh", "outcome": "succeeded"}), 0)
-	require.InDelta(t, 0, get("operation_steps_total", map[string]string{"step": "protect", "outcome": "succeeded"}), 0)
+	require.InDelta(t, 0, get("operation_steps_total", map[string]string{"step": "destroy", "outcome": "succeeded"}), 0)
 	require.InDelta(t, 3, get("cli_processes_total", nil), 0)
 	require.InDelta(t, 1, get("operation_memory_bytes", nil), 0, "an unknown peak is none")
 

@@ -304,7 +304,7 @@ func (r *run) open() (open []tenant.ID, queued int) {
 	err := r.fleet.rows.List(r.ctx, func(rec tenant.Record) bool {
 		seen[rec.ID] = true
 
-		if rec.NeedsWork() || rec.Lease.Owner != "" {
+		if rec.NeedsWork() || rec.Lease.Owner != "" || changing(rec) {
 			open = append(open, rec.ID)
 		}
 

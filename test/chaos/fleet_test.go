@@ -131,6 +131,8 @@ func newFleet(t *testing.T, local *localaws.Env, dir string) *fleet {
 		"LESSOR_LEASE_DURATION=" + leaseDuration.String(), "LESSOR_LEASE_MARGIN=" + leaseMargin.String(),
 		"LESSOR_MEMORY_LIMIT=4Gi", "LESSOR_MAX_SLOTS=2", "LESSOR_BACKOFF_MIN=1s", "LESSOR_BACKOFF_MAX=5s",
 		"LESSOR_BREAKER_PAUSE=2s",
+		// Often enough for what is due by the clock; what is forgotten has its own age.
+		"LESSOR_SWEEP_INTERVAL=2s",
 		"LESSOR_OPERATION_TIMEOUT=60s", "LESSOR_INTERRUPT_GRACE=20s", "LESSOR_DRAIN_TIMEOUT=60s", "LESSOR_LOG_LEVEL=debug",
 	})
 
