@@ -175,7 +175,7 @@ func speaksAgainst(kind tenant.Kind) bool {
 	case tenant.KindTransient, tenant.KindThrottled, tenant.KindQuota, tenant.KindDenied, tenant.KindTimeout, tenant.KindUnknown:
 		return true
 	case tenant.KindInvalid, tenant.KindLocked, tenant.KindIntegrity, tenant.KindMemory, tenant.KindInterrupted,
-		tenant.KindConflict, tenant.KindLeaseLost, tenant.KindApproval, tenant.KindCutover:
+		tenant.KindConflict, tenant.KindLeaseLost, tenant.KindApproval, tenant.KindCutover, tenant.KindWaiting:
 		return false
 	}
 

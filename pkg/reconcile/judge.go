@@ -85,17 +85,22 @@ func failureOf(rec tenant.Record) *tenant.Failure {
 
 // wait is the delay after a failure that is not counted.
 func (t *tenure) wait(rec tenant.Record, kind tenant.Kind) time.Duration {
-	before := failureOf(rec)
+	before, backoff := failureOf(rec), t.Config.Backoff
+	growing := kind == tenant.KindThrottled || kind == tenant.KindWaiting
+
+	if kind == tenant.KindWaiting {
+		backoff = waitForPool()
+	}
 
 	switch {
 	case kind == tenant.KindInterrupted && t.Interrupt.Err() != nil:
 		return 0
-	case kind == tenant.KindThrottled && before != nil && before.Kind == kind:
+	case growing && before != nil && before.Kind == kind:
 		ended := rec.Last.StartedAt.Add(rec.Last.Duration)
 
-		return t.Config.Backoff.Beyond(rec.NotBefore.Sub(ended), chance())
+		return backoff.Beyond(rec.NotBefore.Sub(ended), chance())
 	default:
-		return t.Config.Backoff.After(1, chance())
+		return backoff.After(1, chance())
 	}
 }
 

@@ -223,6 +223,10 @@ func lastTypes(rec tenant.Record) map[string]int {
 // refused records that the catalog or the plan cannot serve what is desired. A
 // first provision that left something behind is rolled back all the same.
 func (t *tenure) refused(rec tenant.Record, cause error) (operationDone, error) {
+	if failure, ok := errors.AsType[*tenant.Failure](cause); ok {
+		return t.waiting(rec, failure), nil
+	}
+
 	var invalid *tenant.InvalidError
 	if !errors.As(cause, &invalid) {
 		return operationDone{}, cause

@@ -60,6 +60,16 @@ type Hook interface {
 	Ask(ctx context.Context, hook tenant.Hook, request cutover.Request) error
 }
 
+// Pools gives tenants what the pools have that they live in.
+type Pools interface {
+	// For returns the resolver of one tenant. Both fail with a
+	// *tenant.InvalidError where people must act first, and the resolver with a
+	// *tenant.Failure of kind waiting while a pool is not there.
+	For(ctx context.Context, rec tenant.Record) (plan.Resolver, error)
+	// Settled lets those go on who waited for a pool, if rec is one.
+	Settled(ctx context.Context, rec tenant.Record) error
+}
+
 // Publisher tells the outside how operations ended.
 type Publisher interface {
 	Publish(ctx context.Context, e result.Event) error
@@ -110,9 +120,11 @@ type Reconciler struct {
 	Ledger  Ledger
 	Leases  Leases
 	Catalog plan.Resolver
-	Engine  Engine
-	Slots   Slots
-	Gate    Gate
+	// Pools may be nil: then no tenant lives in one.
+	Pools  Pools
+	Engine Engine
+	Slots  Slots
+	Gate   Gate
 	// Breaker may be nil: then nothing is turned away.
 	Breaker Breaker
 	// Hook may be nil where no tier has a data hook.

@@ -121,6 +121,8 @@ func (t *tenure) work(rec tenant.Record) (Outcome, *tenant.Record, error) {
 		}
 	}
 
+	t.tellWaiting(done, settled.Record)
+
 	if !settled.Released {
 		return Outcome{}, &settled.Record, nil
 	}
@@ -209,7 +211,7 @@ func (t *tenure) run(rec tenant.Record) (operationDone, error) {
 // attempt makes a plan, has it done, and says what to record. rec gets what was
 // recorded before that.
 func (t *tenure) attempt(rec *tenant.Record) (operationDone, error) {
-	p, err := plan.For(*rec, t.Catalog, t.now())
+	p, err := t.plan(*rec)
 	if err != nil {
 		return t.refused(*rec, err)
 	}

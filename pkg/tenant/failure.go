@@ -24,6 +24,9 @@ const (
 	// KindCutover is a tier change whose data did not follow: the hook refused,
 	// or did not answer in time.
 	KindCutover Kind = "cutover"
+	// KindWaiting is no failure: the pool that the tenant is to live in is not
+	// there yet.
+	KindWaiting Kind = "waiting"
 	KindUnknown Kind = "unknown"
 )
 
@@ -31,7 +34,7 @@ const (
 func Kinds() []Kind {
 	return []Kind{
 		KindTransient, KindThrottled, KindQuota, KindDenied, KindInvalid, KindLocked, KindIntegrity,
-		KindMemory, KindTimeout, KindInterrupted, KindConflict, KindLeaseLost, KindApproval, KindCutover, KindUnknown,
+		KindMemory, KindTimeout, KindInterrupted, KindConflict, KindLeaseLost, KindApproval, KindCutover, KindWaiting, KindUnknown,
 	}
 }
 
@@ -53,7 +56,7 @@ func (k Kind) Retry() Retry {
 	switch k {
 	case KindInvalid, KindApproval, KindCutover:
 		return RetryNever
-	case KindLocked, KindInterrupted, KindLeaseLost, KindThrottled:
+	case KindLocked, KindInterrupted, KindLeaseLost, KindThrottled, KindWaiting:
 		return RetryUncounted
 	case KindTransient, KindQuota, KindDenied, KindIntegrity, KindMemory,
 		KindTimeout, KindConflict, KindUnknown:

@@ -13,7 +13,7 @@ func TestKindRetry(t *testing.T) {
 
 	tests := map[tenant.Retry][]tenant.Kind{
 		tenant.RetryNever:     {tenant.KindInvalid, tenant.KindApproval, tenant.KindCutover},
-		tenant.RetryUncounted: {tenant.KindLocked, tenant.KindInterrupted, tenant.KindLeaseLost, tenant.KindThrottled},
+		tenant.RetryUncounted: {tenant.KindLocked, tenant.KindInterrupted, tenant.KindLeaseLost, tenant.KindThrottled, tenant.KindWaiting},
 		tenant.RetryCounted: {
 			tenant.KindTransient, tenant.KindQuota, tenant.KindDenied, tenant.KindIntegrity,
 			tenant.KindMemory, tenant.KindTimeout, tenant.KindConflict, tenant.KindUnknown, tenant.Kind("of a newer worker"),

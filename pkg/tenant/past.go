@@ -41,10 +41,10 @@ func PastOf(o Outcome) Past {
 
 // Remember puts an operation before the earlier ones, and forgets those that
 // are too many. An operation that is known already replaces what is known of
-// it. What asked for no step and went well was none. The argument is not
-// modified.
+// it. What asked for no step and went well was none, nor is waiting for a pool.
+// The argument is not modified.
 func Remember(history []Past, o Outcome) []Past {
-	if len(o.Steps) == 0 && o.Failure == nil {
+	if len(o.Steps) == 0 && (o.Failure == nil || o.Failure.Kind == KindWaiting) {
 		return history
 	}
 

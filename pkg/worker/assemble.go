@@ -23,6 +23,7 @@ import (
 	"github.com/lessor-dev/lessor/pkg/engine"
 	"github.com/lessor-dev/lessor/pkg/event"
 	"github.com/lessor-dev/lessor/pkg/lease"
+	"github.com/lessor-dev/lessor/pkg/pool"
 	"github.com/lessor-dev/lessor/pkg/queue"
 	"github.com/lessor-dev/lessor/pkg/reconcile"
 	"github.com/lessor-dev/lessor/pkg/registry"
@@ -180,10 +181,13 @@ func newWorker(
 				OperationTimeout: cfg.Engine.OperationTimeout,
 				Backoff:          reconcile.Backoff{Min: cfg.BackoffMin, Max: cfg.BackoffMax},
 			},
-			Rows:      p.registry,
-			Ledger:    p.registry,
-			Leases:    leases,
-			Catalog:   p.catalog,
+			Rows:    p.registry,
+			Ledger:  p.registry,
+			Leases:  leases,
+			Catalog: p.catalog,
+			Pools: pool.New(pool.Parts{
+				Rows: p.registry, Queue: p.queue, Catalog: p.catalog, Log: log, Now: time.Now,
+			}),
 			Engine:    p.runner,
 			Slots:     slots,
 			Gate:      gate,
