@@ -101,12 +101,16 @@ func tenantVariables() map[string]variable {
 			about: "How long before the end of its lease a worker stops by itself, and after it others wait", form: aDuration + "10s",
 		},
 		"LESSOR_SWEEP_INTERVAL": {
-			about: "Time between two looks, by one worker, for tenants whose last message was lost. `0` never looks",
+			about: "Time between two looks, by one worker, for tenants whose last message was lost, and for what is due by the clock. `0` never looks",
 			form:  aDuration + "5m, or 0", check: notNegative,
 		},
 		"LESSOR_SWEEP_AGE": {
 			about: "For how long nothing happened to such a tenant; above visibility timeout, lease and margin together",
 			form:  aDuration + "15m", check: positive,
+		},
+		"LESSOR_DRIFT_INTERVAL": {
+			about: "Time between two looks at a tenant for what differs in the cloud; spread over the tenants. `0s` never looks",
+			form:  aDuration + "24h, or 0", check: notNegative,
 		},
 		"LESSOR_EVENT_ORDER": {
 			about: "What orders the facts of a tenant: the `time` of events or their `data.sequence`; the same in the whole fleet",

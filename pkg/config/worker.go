@@ -19,6 +19,7 @@ import (
 	"github.com/lessor-dev/lessor/pkg/engine"
 	"github.com/lessor-dev/lessor/pkg/event"
 	"github.com/lessor-dev/lessor/pkg/lease"
+	"github.com/lessor-dev/lessor/pkg/plan"
 	"github.com/lessor-dev/lessor/pkg/queue"
 	"github.com/lessor-dev/lessor/pkg/registry"
 	"github.com/lessor-dev/lessor/pkg/result"
@@ -38,6 +39,7 @@ type Worker struct {
 	Breaker   breaker.Config
 	Result    result.Config
 	Sweep     sweep.Config
+	Schedule  plan.Schedule
 	Telemetry telemetry.Config
 
 	// EventOrder is how the fleet orders the facts of a tenant.
@@ -138,6 +140,13 @@ func (w Worker) validate(problems *problems) {
 			fmt.Sprintf("is %s: it must be above LESSOR_VISIBILITY_TIMEOUT, LESSOR_LEASE_DURATION and LESSOR_LEASE_MARGIN together (%s)",
 				w.Sweep.Age, back),
 			"raise it, or lower those")
+	}
+
+	if w.Schedule.Drift > 0 && w.Schedule.Drift < w.Sweep.Interval {
+		problems.add("LESSOR_DRIFT_INTERVAL",
+			fmt.Sprintf("is %s: it must not be below LESSOR_SWEEP_INTERVAL (%s), which is how often is seen what is due",
+				w.Schedule.Drift, w.Sweep.Interval),
+			"raise it, or lower LESSOR_SWEEP_INTERVAL")
 	}
 
 	// A limit that is found out is checked by whoever finds it out.

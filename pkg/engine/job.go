@@ -75,7 +75,7 @@ func refreshesItself(step plan.Step) bool {
 	switch step {
 	case plan.StepUp, plan.StepPrepareDelete, plan.StepDestroy:
 		return true
-	case plan.StepRefresh, plan.StepPreview, plan.StepCutover, plan.StepRemove:
+	case plan.StepRefresh, plan.StepPreview, plan.StepCutover, plan.StepRemove, plan.StepPurge:
 	}
 
 	return false
@@ -190,6 +190,8 @@ func (j *job) make(ctx context.Context, c call) *tenant.Failure {
 		return j.destroy(ctx, c)
 	case plan.StepRemove:
 		return j.remove(ctx)
+	case plan.StepPurge:
+		return j.purge(ctx)
 	}
 
 	return &tenant.Failure{Kind: tenant.KindInvalid, Message: "unknown step " + string(c.step), Hint: "the plan is newer than this worker"}

@@ -29,6 +29,9 @@ type Operation struct {
 	Guard *tenant.Guard `json:"guard,omitempty"`
 	// Approved is what may exceed the guard.
 	Approved *Exceeds `json:"approved,omitempty"`
+	// Retain keeps what the bucket has of the stack's history when the stack is
+	// removed. The step purge takes it.
+	Retain bool `json:"retain,omitempty"`
 	// CleanPredecessor reports that the last writer of the state got an answer
 	// to every write, so that none of its writes can still arrive.
 	CleanPredecessor bool `json:"cleanPredecessor,omitempty"`

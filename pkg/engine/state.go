@@ -44,7 +44,7 @@ func openState(ctx context.Context, op Operation, left func() time.Duration, ref
 
 	gate, err := stategate.Open(ctx, store, stategate.Config{
 		Project: op.Stack.Project, Stack: op.Stack.Name, Known: op.Stack.Created,
-		Fence: op.Fence, Operation: op.ID, CleanPredecessor: op.CleanPredecessor,
+		Fence: op.Fence, Operation: op.ID, CleanPredecessor: op.CleanPredecessor, Retain: op.Retain,
 		Left: left, Refused: refused,
 	})
 	if err != nil {

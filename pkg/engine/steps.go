@@ -178,3 +178,16 @@ func (j *job) remove(ctx context.Context) *tenant.Failure {
 
 	return nil
 }
+
+// purge removes what the state bucket still has of a stack that was removed.
+func (j *job) purge(ctx context.Context) *tenant.Failure {
+	if j.gate != nil {
+		if err := j.gate.Purge(ctx); err != nil {
+			return failureOf(err)
+		}
+	}
+
+	j.setResources(0)
+
+	return nil
+}

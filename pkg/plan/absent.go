@@ -2,12 +2,13 @@ package plan
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/lessor-dev/lessor/pkg/tenant"
 )
 
 // absent plans the end of a tenant.
-func absent(rec tenant.Record, spec tenant.Spec) (Plan, error) {
+func absent(rec tenant.Record, spec tenant.Spec, now time.Time) (Plan, error) {
 	p := Plan{Spec: remembered(rec, spec), Requests: requested(rec)}
 	if rec.Applied != nil {
 		p.Blueprint = rec.Applied.Blueprint
@@ -15,6 +16,10 @@ func absent(rec tenant.Record, spec tenant.Spec) (Plan, error) {
 	}
 
 	if gone(rec) {
+		if purges(rec, now) {
+			p.Steps = []Step{StepPurge}
+		}
+
 		return p, nil
 	}
 
@@ -24,7 +29,8 @@ func absent(rec tenant.Record, spec tenant.Spec) (Plan, error) {
 
 	standing := standing(rec)
 	if standing == nil {
-		p.Blueprint = tenant.Blueprint{}
+		// What is kept of an earlier life is kept as long as that asked for.
+		p.Blueprint = tenant.Blueprint{RetainDays: p.Blueprint.RetainDays}
 		p.Steps = []Step{StepDestroy, StepRemove}
 
 		return p, nil

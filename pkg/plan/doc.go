@@ -5,7 +5,7 @@
 // The rules, by what is desired:
 //
 //	absent, nothing ever began    nothing
-//	absent, gone already          nothing
+//	absent, gone already          nothing; purge once its retention is over
 //	absent, something stands      prepare-delete, destroy, remove
 //	absent, leftovers only        destroy, remove
 //	present, first time           up, and protect if the tier asks for it
@@ -29,6 +29,9 @@
 // the order above: a preview is then served first, of what the up is about to
 // do. Who wants to see a change without having it made holds the tenant. A
 // request for an absent tenant is served by its absence.
+//
+// A look for drift that is due by the fleet's Schedule goes first, and only where
+// the clock asked for work: no other event waits for it.
 //
 // A hold, a backoff and whether a change was given up on are no business of a
 // plan; see package reconcile.

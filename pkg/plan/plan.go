@@ -67,7 +67,7 @@ const (
 func For(rec tenant.Record, catalog Resolver, now time.Time) (Plan, error) {
 	spec := rec.Desired.Spec()
 	if spec.Phase == tenant.PhaseAbsent {
-		return absent(rec, spec)
+		return absent(rec, spec, now)
 	}
 
 	return present(rec, spec, catalog, now)

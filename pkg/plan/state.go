@@ -61,7 +61,7 @@ func unfinished(rec tenant.Record) bool {
 }
 
 func changes(step string) bool {
-	return Step(step) != StepRefresh && Step(step) != StepPreview && Step(step) != StepCutover
+	return !slices.Contains([]Step{StepRefresh, StepPreview, StepCutover, StepPurge}, Step(step))
 }
 
 // guarded reports whether the topology beside must be prepared before it can be

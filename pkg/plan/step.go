@@ -23,11 +23,15 @@ const (
 	StepCutover Step = "cutover"
 	// StepDestroy deletes every resource, from the state alone.
 	StepDestroy Step = "destroy"
-	// StepRemove proves the state empty and removes the stack's history.
+	// StepRemove proves the state empty and removes the stack's history, unless
+	// the tier retains that for some days.
 	StepRemove Step = "remove"
+	// StepPurge removes what StepRemove left of the stack, a day later at least.
+	// It stands alone.
+	StepPurge Step = "purge"
 )
 
 // Steps lists every step, in the order in which a plan may hold them.
 func Steps() []Step {
-	return []Step{StepRefresh, StepPrepareDelete, StepPreview, StepUp, StepProtect, StepDestroy, StepRemove}
+	return []Step{StepRefresh, StepPrepareDelete, StepPreview, StepUp, StepProtect, StepDestroy, StepRemove, StepPurge}
 }

@@ -60,6 +60,7 @@ func (t *tenure) conclude(rec tenant.Record, p plan.Plan, done *operationDone) e
 
 	s := &done.settlement
 	s.Change = p.Then
+	t.looked(rec, p, s)
 
 	switch p.End {
 	case plan.EndApplied:

@@ -210,7 +210,13 @@ func (t *tenure) wayBack(rec tenant.Record, p plan.Plan, done operationDone) (pl
 	began := done.settlement.Stack.Created || rec.Stack.Created || rec.Progress != nil
 
 	if !stands {
-		return plan.Plan{Steps: []plan.Step{plan.StepDestroy, plan.StepRemove}}, began && p.Blueprint.OnCreate != tenant.PolicyKeep
+		undo := plan.Plan{Steps: []plan.Step{plan.StepDestroy, plan.StepRemove}}
+		if rec.Applied != nil {
+			// What is kept of an earlier life stays.
+			undo.Blueprint.RetainDays = rec.Applied.Blueprint.RetainDays
+		}
+
+		return undo, began && p.Blueprint.OnCreate != tenant.PolicyKeep
 	}
 
 	if p.Blueprint.OnUpdate != tenant.PolicyRevert {

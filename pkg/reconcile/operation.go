@@ -3,6 +3,7 @@ package reconcile
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -36,6 +37,12 @@ func (t *tenure) operation(rec tenant.Record, p plan.Plan) engine.Operation {
 	op := t.newOperation(rec, p.Steps)
 	op.Topologies, op.Leaving = topologies(rec, p, op.ID)
 	op.Stack.Generation = max(op.Stack.Generation, p.Generation)
+
+	op.Retain = p.Blueprint.RetainDays > 0
+
+	if slices.Contains(p.Steps, plan.StepUp) {
+		op.Stack.RemovedAt, op.Stack.PurgedAt = time.Time{}, time.Time{}
+	}
 
 	return op
 }

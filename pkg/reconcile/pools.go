@@ -24,7 +24,7 @@ func (t *tenure) plan(rec tenant.Record) (plan.Plan, error) {
 		}
 	}
 
-	return plan.For(rec, resolver, t.now())
+	return t.Config.Schedule.For(rec, resolver, t.now())
 }
 
 // waiting records that there is nothing to do until something else is there. It

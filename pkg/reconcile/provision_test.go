@@ -171,7 +171,7 @@ func TestRefreshReportsDrift(t *testing.T) {
 
 		w.provision(t, "silo")
 
-		drift := []tenant.Difference{{Type: "aws:kms/key:Key", Name: "key", Action: "update"}}
+		drift := []tenant.Difference{{Type: "aws:kms/key:Key", Name: "key", Action: "update", Drift: true}}
 
 		w.engine.will(func(context.Context, engine.Operation, engine.Watch) engine.Result {
 			return engine.Result{Report: drift, Resources: 3, StackCreated: true, Clean: true}

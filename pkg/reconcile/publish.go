@@ -52,12 +52,13 @@ func resultOf(rec tenant.Record) result.Event {
 }
 
 func resultType(o tenant.Outcome) result.Type {
-	drift := slices.Contains(o.Steps, string(plan.StepRefresh)) && !slices.Contains(o.Steps, string(plan.StepUp))
+	// What an up found has its place again.
+	drift := tenant.Drifted(o.Report) > 0 && !slices.Contains(o.Steps, string(plan.StepUp))
 
 	switch {
 	case o.Failure != nil:
 		return result.TypeFailed
-	case drift && len(o.Report) > 0:
+	case drift:
 		return result.TypeDrifted
 	default:
 		return result.TypeSettled

@@ -111,6 +111,8 @@ type Config struct {
 	// OperationTimeout bounds one operation.
 	OperationTimeout time.Duration
 	Backoff          Backoff
+	// Schedule is what the fleet does by the clock.
+	Schedule plan.Schedule
 }
 
 // Reconciler settles tenants. It is safe for concurrent use.

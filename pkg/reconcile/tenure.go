@@ -33,6 +33,8 @@ type tenure struct {
 	since time.Time
 	// round counts the operations under the lease.
 	round int
+	// untold is set while the result of an earlier operation is not published.
+	untold bool
 }
 
 // rounds works until the row is settled and the lease let go in one write.
@@ -46,6 +48,7 @@ func (t *tenure) rounds(id tenant.ID) (Outcome, error) {
 	// not live to tell of.
 	pending := t.publishPending(t.ctx, rec)
 	if pending != nil {
+		t.untold = true
 		t.Observer.Trouble(rec.ID, "publishing the result", pending)
 	}
 
@@ -114,6 +117,7 @@ func (t *tenure) work(rec tenant.Record) (Outcome, *tenant.Record, error) {
 	}
 
 	if err := t.publishPending(t.ctx, settled.Record); err != nil {
+		t.untold = true
 		t.Observer.Trouble(rec.ID, "publishing the result", err)
 
 		if settled.Released {
@@ -203,7 +207,8 @@ func (t *tenure) run(rec tenant.Record) (operationDone, error) {
 	}
 
 	s = &done.settlement
-	s.Round, s.DueAt, s.Pending = t.round, plan.Due(s.Change), t.pending(rec, done)
+	s.Round, s.DueAt, s.Pending = t.round, dueAt(rec, *s), t.pending(rec, done)
+	s.Quiet = plan.ByClock(rec) && !t.untold && unremarkable(*s)
 
 	return done, nil
 }

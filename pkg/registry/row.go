@@ -152,6 +152,7 @@ func decodeRow(id tenant.ID, row item) (tenant.Record, error) {
 	rec.NotBefore = r.time("not_before")
 	rec.Attempts = int(r.number("attempts"))
 	rec.DueAt = r.time("due_at")
+	rec.LookedAt = r.time("looked_at")
 	rec.Unpublished = r.text("result_pending")
 	rec.CreatedAt = r.time("created_at")
 	rec.UpdatedAt = r.time("updated_at")

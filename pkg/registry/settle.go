@@ -26,6 +26,12 @@ type Settlement struct {
 	Change  *tenant.Change
 	Pending *tenant.Pending
 	DueAt   time.Time
+	// LookedAt is when the cloud was compared with the state. Zero leaves what the
+	// row says.
+	LookedAt time.Time
+	// Quiet is a success that nobody asked for and that has nothing to tell: it is
+	// not published, and the history does not mention it.
+	Quiet   bool
 	Outputs map[string]json.RawMessage
 	Stack   tenant.Stack
 	Outcome tenant.Outcome
@@ -66,6 +72,7 @@ const (
 	recordChange  = ", tier_change = :change"
 	recordPending = ", approval_pending = :pending"
 	recordDue     = ", due_at = :due"
+	recordLook    = ", looked_at = :looked"
 
 	removeProgress = " REMOVE progress"
 	removeChange   = ", tier_change"
@@ -150,7 +157,11 @@ func (r *Registry) settlement(token Token, s Settlement, release bool) (update, 
 		return update{}, err
 	}
 
-	history, err := historyDocument(tenant.Remember(s.History, s.Outcome))
+	if !s.Quiet {
+		s.History = tenant.Remember(s.History, s.Outcome)
+	}
+
+	history, err := historyDocument(s.History)
 	if err != nil {
 		return update{}, err
 	}
@@ -228,6 +239,11 @@ func (u *update) beside(s Settlement) (set, remove string, err error) {
 		set += recordPending
 	}
 
+	if !s.LookedAt.IsZero() {
+		u.values[":looked"] = number(s.LookedAt.UnixMilli())
+		set += recordLook
+	}
+
 	if s.DueAt.IsZero() {
 		return set, remove + removeDue, nil
 	}
@@ -289,6 +305,11 @@ func (u *update) success(s Settlement) (set, remove string, err error) {
 
 	u.condition += successCondition
 	u.values[":target"] = number(s.Target)
+
+	if s.Quiet {
+		return retryCommon + recordSuccess, removeProgress + removeBackoff, nil
+	}
+
 	u.values[":operation"] = text(s.Outcome.OperationID)
 
 	return recordCommon + recordSuccess, removeProgress + removeBackoff, nil

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -21,7 +22,7 @@ const (
 
 	// surveyProjection leaves out what makes rows large.
 	surveyProjection = "pk, layout_version, desired, desired_seq, applied_seq, failed_seq, fence, clean_fence, hold_reason, not_before, " +
-		"attempts, result_pending, due_at, created_at, updated_at, lease_owner, rvn, lease_ms, lease_until, lease_message"
+		"attempts, result_pending, due_at, looked_at, created_at, updated_at, lease_owner, rvn, lease_ms, lease_until, lease_message"
 )
 
 // ClaimSweep makes owner the one who sweeps, for d by the wall clock, and
@@ -48,6 +49,42 @@ func (r *Registry) YieldSweep(ctx context.Context, owner string) error {
 	}
 
 	return err
+}
+
+const (
+	scheduleExpression   = "SET drift_ms = :every, drift_since = :now"
+	unscheduleExpression = "REMOVE drift_ms, drift_since"
+)
+
+// DriftSince is since when the fleet looks for drift as often as that: since the
+// first call with this interval after one with another. It is zero for 0, no
+// looks. The calls of workers that differ begin anew each time.
+func (r *Registry) DriftSince(ctx context.Context, every time.Duration) (time.Time, error) {
+	row, err := r.get(ctx, sweepKey)
+	if err != nil {
+		return time.Time{}, err
+	}
+
+	known := &reader{row: row}
+	milliseconds, since := known.number("drift_ms"), known.time("drift_since")
+
+	switch {
+	case known.err != nil:
+		return time.Time{}, fmt.Errorf("reading since when drift is looked for: %w", known.err)
+	case milliseconds == every.Milliseconds():
+		return since, nil
+	case every == 0:
+		_, err = r.write(ctx, sweepKey, update{expression: unscheduleExpression})
+
+		return time.Time{}, err
+	}
+
+	now := r.now().UTC().Truncate(time.Millisecond)
+	_, err = r.write(ctx, sweepKey, update{expression: scheduleExpression, values: item{
+		":every": number(every.Milliseconds()), nowValue: number(now.UnixMilli()),
+	}})
+
+	return now, err
 }
 
 // Survey is List at less than half the cost: the records have no Applied, Stack,

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lessor-dev/lessor/pkg/event"
 	"github.com/lessor-dev/lessor/pkg/lease"
+	"github.com/lessor-dev/lessor/pkg/plan"
 	"github.com/lessor-dev/lessor/pkg/telemetry"
 	"github.com/lessor-dev/lessor/pkg/tenant"
 )
@@ -19,6 +20,8 @@ type Rows interface {
 	Survey(ctx context.Context, yield func(tenant.Record) bool) error
 	ClaimSweep(ctx context.Context, owner string, d time.Duration) (bool, error)
 	YieldSweep(ctx context.Context, owner string) error
+	// DriftSince is since when the fleet looks for drift at an interval.
+	DriftSince(ctx context.Context, every time.Duration) (time.Time, error)
 }
 
 // Leases watches leases and ends dead ones.
@@ -38,6 +41,8 @@ type Parts struct {
 	Leases Leases
 	Queue  Queue
 	Log    *slog.Logger
+	// Schedule is what the fleet does by the clock.
+	Schedule plan.Schedule
 	// Now is the clock of the machine.
 	Now func() time.Time
 	// WaitOpen returns once sweeping is allowed, and fails only with ctx.
@@ -187,10 +192,17 @@ func (s *Sweeper) sweep(parent context.Context) Report {
 func (s *Sweeper) look(ctx context.Context, report *Report) ([]due, error) {
 	var found []due
 
+	began, err := s.Rows.DriftSince(ctx, s.Schedule.Drift)
+	if err != nil {
+		return nil, err
+	}
+
 	now := s.Now()
 	reminded, told := map[tenant.ID]reminder{}, map[tenant.ID]int64{}
 
-	err := s.Rows.Survey(ctx, func(rec tenant.Record) bool {
+	err = s.Rows.Survey(ctx, func(rec tenant.Record) bool {
+		rec.DueAt = s.dueAt(rec, began)
+
 		f := judge(rec, s.Leases.Stale(rec), now, s.config.Age)
 
 		if f.waiting != "" {
@@ -216,6 +228,21 @@ func (s *Sweeper) look(ctx context.Context, report *Report) ([]due, error) {
 	s.reminded, s.told = reminded, told
 
 	return found, err
+}
+
+// dueAt is when the clock makes work of a tenant, by its row or by the schedule.
+func (s *Sweeper) dueAt(rec tenant.Record, began time.Time) time.Time {
+	// What is settled is as desired, which a survey shows and Applied it does not.
+	if rec.AppliedSeq != rec.DesiredSeq || rec.Desired.Spec().Phase == tenant.PhaseAbsent {
+		return rec.DueAt
+	}
+
+	look := s.Schedule.NextLook(rec.ID, rec.LookedAt, began)
+	if rec.DueAt.IsZero() || !look.IsZero() && look.Before(rec.DueAt) {
+		return look
+	}
+
+	return rec.DueAt
 }
 
 // tell says once that a tenant's events wait for its creation.

@@ -49,6 +49,9 @@ func (m *Metrics) initialise() {
 		m.Operations.WithLabelValues(tier, outcomeSucceeded, kindNone)
 		m.OperationDuration.WithLabelValues(tier, outcomeSucceeded)
 		m.OperationDuration.WithLabelValues(tier, outcomeFailed)
+		touch(m.DriftDetected, tier)
+		m.DriftResources.WithLabelValues(tier, "update")
+		m.DriftResources.WithLabelValues(tier, "delete")
 
 		for _, kind := range tenant.Kinds() {
 			m.Operations.WithLabelValues(tier, outcomeFailed, string(kind))

@@ -43,6 +43,9 @@ type Metrics struct {
 	BreakerState  *prometheus.GaugeVec   // region, tier
 	BreakerOpened *prometheus.CounterVec // region, tier
 
+	DriftDetected  *prometheus.CounterVec // tier
+	DriftResources *prometheus.CounterVec // tier, action
+
 	StateRepairs *prometheus.CounterVec // action
 	OrphansFound prometheus.Counter
 
@@ -116,6 +119,11 @@ func NewMetrics(reg prometheus.Registerer, tiers []string) *Metrics {
 		BreakerOpened: counters("breaker_opened_total",
 			"Pauses of a region and tier because many tenants failed alike.", "region", "tier"),
 
+		DriftDetected: counters("drift_detected_total",
+			"Operations that found the cloud to differ from the state.", "tier"),
+		DriftResources: counters("drift_resources_total",
+			"Resources found to differ, by whether their properties did (update) or they were there no more (delete).", "tier", "action"),
+
 		StateRepairs: counters("state_repairs_total",
 			"What was mended in the state of stacks after a worker died.", "action"),
 		OrphansFound: counter("orphans_found_total",
@@ -178,6 +186,7 @@ func (m *Metrics) OperationFinished(tier string, outcome tenant.Outcome, process
 	m.OperationDuration.WithLabelValues(tier, result).Observe(outcome.Duration.Seconds())
 	m.CLIProcesses.Add(float64(processes))
 	m.countSteps(outcome)
+	m.countDrift(tier, outcome.Report)
 	m.OrphansFound.Add(float64(len(outcome.Orphans)))
 
 	for _, r := range outcome.Repairs {
@@ -212,7 +221,7 @@ func (m *Metrics) collectors() []prometheus.Collector {
 		m.ReceiveRequests, m.LastSuccessfulPoll, m.ReceiptsLost, m.EventsAccepted,
 		m.LeaseAcquisitions, m.LeaseRenewals, m.LeaseLost,
 		m.Operations, m.OperationDuration, m.OperationSteps, m.OperationMemory, m.OperationsInProgress,
-		m.CLIProcesses, m.ResultsPublished, m.StateRepairs, m.OrphansFound, m.BreakerState, m.BreakerOpened,
+		m.CLIProcesses, m.ResultsPublished, m.DriftDetected, m.DriftResources, m.StateRepairs, m.OrphansFound, m.BreakerState, m.BreakerOpened,
 		m.SweepRows, m.SweepDuration, m.LastSweep, m.TenantsWaiting,
 		m.Slots, m.MemoryLimit, m.Draining, m.Paused, m.BuildInfo,
 	}
@@ -236,6 +245,20 @@ func (m *Metrics) countSteps(outcome tenant.Outcome) {
 
 	for _, step := range done {
 		m.OperationSteps.WithLabelValues(step, outcomeSucceeded).Inc()
+	}
+}
+
+func (m *Metrics) countDrift(tier string, report []tenant.Difference) {
+	if tenant.Drifted(report) == 0 {
+		return
+	}
+
+	m.DriftDetected.WithLabelValues(tier).Inc()
+
+	for _, d := range report {
+		if d.Drift {
+			m.DriftResources.WithLabelValues(tier, d.Action).Inc()
+		}
 	}
 }
 

@@ -92,6 +92,7 @@ func TestNewMetrics(t *testing.T) {
 		"operations_in_progress", "longest_running_operation_seconds", "cli_processes_total", "results_published_total",
 		"state_repairs_total", "orphans_found_total",
 		"sweep_rows_total", "sweep_duration_seconds", "last_successful_sweep_timestamp_seconds", "tenants_waiting",
+		"drift_detected_total", "drift_resources_total",
 		"slots", "slots_used", "memory_limit_bytes", "draining", "paused", "build_info",
 	}, own)
 

@@ -13,7 +13,7 @@ func (m *Metrics) addSweep() {
 
 	touch(m.SweepRows, "ended", "nudged", "error")
 
-	for _, reason := range []string{"work", "result", "held", "backoff", "uncreated"} {
+	for _, reason := range []string{"work", "result", "held", "backoff", "due", "uncreated"} {
 		m.TenantsWaiting.WithLabelValues(reason)
 	}
 }

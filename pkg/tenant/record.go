@@ -41,14 +41,19 @@ type Record struct {
 	NotBefore time.Time
 	// Attempts counts the failed attempts at DesiredSeq.
 	Attempts int
-	// DueAt is when the clock makes work, zero if it makes none.
+	// DueAt is when the clock makes work, zero if it makes none. Looks for drift
+	// are no part of it: how often those are is not the row's to say.
 	DueAt time.Time
+	// LookedAt is when the cloud was last compared with the state, zero if that
+	// never was.
+	LookedAt time.Time
 
 	// Progress is of the operation that runs, Last of the one before.
 	Progress *Progress
 	Last     *Outcome
 	// History are the last operations in brief, the newest first. Last is among
-	// them, unless it asked for no step.
+	// them, unless it asked for no step, or was a look by the clock that found
+	// nothing.
 	History []Past
 	// Unpublished is the id of the operation whose result event may not have
 	// reached the target yet, or "".
@@ -90,6 +95,11 @@ type Stack struct {
 	// Generation is the highest that an operation ever began with. Its names
 	// are not used again.
 	Generation int `json:"generation,omitempty"`
+	// RemovedAt is since when the state is proven empty, while the bucket keeps
+	// something of it, and PurgedAt when the last of that was removed. Both are
+	// zero again in the tenant's next life.
+	RemovedAt time.Time `json:"removedAt,omitzero"`
+	PurgedAt  time.Time `json:"purgedAt,omitzero"`
 }
 
 // Begun reports that an operation ever began.

@@ -144,7 +144,7 @@ func newWorker(
 	sweeper := sweep.New(cfg.Sweep, sweep.Parts{
 		Rows:   p.registry,
 		Leases: lease.New(dynamodb.NewFromConfig(p.aws), cfg.Registry.Table, cfg.Lease),
-		Queue:  p.queue, Log: log, Now: time.Now, WaitOpen: gate.waitOpen, Swept: observer.swept,
+		Queue:  p.queue, Log: log, Schedule: cfg.Schedule, Now: time.Now, WaitOpen: gate.waitOpen, Swept: observer.swept,
 	})
 	slots := newSlots(p.slots, gate.drain)
 	interrupt, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -180,6 +180,7 @@ func newWorker(
 				Build:            buildVersion(),
 				OperationTimeout: cfg.Engine.OperationTimeout,
 				Backoff:          reconcile.Backoff{Min: cfg.BackoffMin, Max: cfg.BackoffMax},
+				Schedule:         cfg.Schedule,
 			},
 			Rows:    p.registry,
 			Ledger:  p.registry,

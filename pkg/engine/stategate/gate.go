@@ -27,6 +27,9 @@ type Config struct {
 	// CleanPredecessor reports that no write of an earlier operation can still
 	// be under way.
 	CleanPredecessor bool
+	// Retain keeps history and older versions where the stack is removed. A purge
+	// takes them.
+	Retain bool
 	// Left is how long the lease lasts. Nothing is written once it is 0.
 	Left func() time.Duration
 	// Refused is called once, from a goroutine of its own, when a write of the

@@ -24,6 +24,8 @@ type lock struct {
 	prefix    string
 	fence     int64
 	operation string
+	// traceless has the release remove the versions of the lock as well.
+	traceless bool
 }
 
 // lockContent is the CLI's form, which `pulumi up` shows to whoever is kept out.
@@ -170,7 +172,7 @@ func (l *lock) release(ctx context.Context) error {
 	defer cancel()
 
 	for pause := firstPause; ; pause = min(pause+pause, longestPause) {
-		err := l.store.Delete(ctx, l.key())
+		err := l.remove(ctx)
 		if err == nil {
 			return nil
 		}
@@ -185,6 +187,19 @@ func (l *lock) release(ctx context.Context) error {
 		case <-time.After(pause):
 		}
 	}
+}
+
+func (l *lock) remove(ctx context.Context) error {
+	if err := l.store.Delete(ctx, l.key()); err != nil || !l.traceless {
+		return err
+	}
+
+	versions, err := l.store.Versions(ctx, l.key())
+	if err != nil {
+		return err
+	}
+
+	return l.store.DeleteVersions(ctx, versions)
 }
 
 func superseded(fence int64) error {

@@ -137,7 +137,7 @@ func (m *memory) Versions(_ context.Context, prefix string) ([]stategate.Version
 	for key, versions := range m.objects {
 		for i, v := range slices.Backward(versions) {
 			if strings.HasPrefix(key, prefix) {
-				found = append(found, stategate.Version{Key: key, ID: v.id, Marker: v.marker, Latest: i == len(versions)-1})
+				found = append(found, stategate.Version{Key: key, ID: v.id, ETag: v.ETag, Marker: v.marker, Latest: i == len(versions)-1})
 			}
 		}
 	}

@@ -9,7 +9,8 @@ import (
 )
 
 // Remove proves that the state holds nothing any more and removes the stack's
-// history and older versions. What stays is an empty checkpoint: a checkpoint
+// history, older versions and what is left of its locks, unless those are to be
+// retained. What stays is an empty checkpoint: a checkpoint
 // that is gone fences nobody, since a first PUT that is late would succeed.
 func (g *Gate) Remove(ctx context.Context) error {
 	g.mu.Lock()
@@ -30,34 +31,20 @@ func (g *Gate) Remove(ctx context.Context) error {
 		}
 	}
 
-	if err := g.purge(ctx); err != nil {
+	if g.cfg.Retain {
+		return nil
+	}
+
+	left, err := g.leftovers(ctx)
+	if err != nil {
+		return failed(err)
+	}
+
+	if err := g.store.DeleteVersions(ctx, left.old); err != nil {
 		return failed(err)
 	}
 
 	return nil
-}
-
-// purge removes all that the bucket keeps of the stack but its newest
-// checkpoint.
-func (g *Gate) purge(ctx context.Context) error {
-	var old []Version
-
-	for _, prefix := range []string{g.keys.checkpoint, g.keys.tags, g.keys.history, g.keys.backups} {
-		versions, err := g.store.Versions(ctx, prefix)
-		if err != nil {
-			return err
-		}
-
-		for _, v := range versions {
-			// Another stack's name may begin like this one's.
-			mine := v.Key == prefix || v.Key == g.keys.backup || prefix == g.keys.history || prefix == g.keys.backups
-			if mine && (v.Key != g.keys.checkpoint || !v.Latest) {
-				old = append(old, v)
-			}
-		}
-	}
-
-	return g.store.DeleteVersions(ctx, old)
 }
 
 // Rewrite replaces the checkpoint by what change makes of it, under this

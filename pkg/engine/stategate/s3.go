@@ -136,7 +136,7 @@ func (b *bucket) Versions(ctx context.Context, prefix string) ([]Version, error)
 
 		for _, v := range page.Versions {
 			versions = append(versions, Version{
-				Key: aws.ToString(v.Key), ID: aws.ToString(v.VersionId), Latest: aws.ToBool(v.IsLatest),
+				Key: aws.ToString(v.Key), ID: aws.ToString(v.VersionId), ETag: aws.ToString(v.ETag), Latest: aws.ToBool(v.IsLatest),
 			})
 		}
 

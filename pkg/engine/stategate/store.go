@@ -45,11 +45,17 @@ type Condition struct {
 // Version is an older state of an object, or the mark of its deletion.
 type Version struct {
 	Key, ID string
+	// ETag is that of the object, "" of a marker.
+	ETag string
 	// Marker reports that this version says that the object was deleted.
 	Marker bool
 	// Latest reports that this is what a GET without a version returns.
 	Latest bool
 }
+
+// versioned reports whether the version has an id that no other one will have. In
+// a bucket without versions every object is version "null".
+func (v Version) versioned() bool { return v.ID != "" && v.ID != "null" }
 
 // Objects reads and writes a bucket.
 type Objects interface {
