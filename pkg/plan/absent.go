@@ -44,7 +44,9 @@ func absent(rec tenant.Record, spec tenant.Spec, now time.Time) (Plan, error) {
 		}
 	}
 
-	p.Change, p.Beside = rec.Change, besideOfDeletion(rec)
+	if rec.Change != nil {
+		p.Change, p.Beside = noted(rec), besideOfDeletion(rec)
+	}
 
 	if !prepared(rec) {
 		p.Steps = append(p.Steps, StepPrepareDelete)

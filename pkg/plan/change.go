@@ -16,7 +16,8 @@ func change(rec tenant.Record, p Plan, standing *tenant.Applied, now time.Time) 
 			Field: "tier",
 			Message: fmt.Sprintf("tier %q keeps data and takes no final snapshot, so a change to %q would lose it",
 				standing.Spec.Tier, p.Spec.Tier),
-			Hint: "send the tier-changed event with acceptDataLoss: true, or set finalSnapshot for the present tier and reprovision the tenant first",
+			Hint: "send the tier-changed event with acceptDataLoss: true, or set finalSnapshot for the present tier " +
+				"and reprovision the tenant first",
 		}
 	}
 
@@ -27,19 +28,62 @@ func change(rec tenant.Record, p Plan, standing *tenant.Applied, now time.Time) 
 		return build(rec, p, standing, tenant.Change{Other: tenant.Applied{Generation: nextGeneration(rec)}}, now), nil
 	case present.Stage == tenant.StageBaking && present.Other.Spec.Tier == p.Spec.Tier:
 		return build(rec, p, standing, tenant.Change{Stood: true, Guarded: present.Guarded, Other: present.Other}, now), nil
-	case present.Stage == tenant.StageBaking, present.Stage == tenant.StageRetiring,
-		present.Stood && present.Other.Spec.Tier != p.Spec.Tier:
+	case present.Stage == tenant.StageRetiring:
 		return retire(rec, as(p, standing), EndMore), nil
+	case present.Stage == tenant.StageBaking, present.Stood && present.Other.Spec.Tier != p.Spec.Tier:
+		return leaveBehind(rec, as(p, standing), now), nil
 	case present.Other.Spec.Tier != p.Spec.Tier:
 		back := callOff(rec, as(p, standing))
 		back.End = EndMore
 
 		return back, nil
-	case present.Stage == tenant.StageCutover && !interrupted(rec) && !differs(present.Other, p.Spec, p.Blueprint):
+	case present.Stage == tenant.StageCutover && (!interrupted(rec) || over(rec, p, now)) && !differs(present.Other, p.Spec, p.Blueprint):
 		return cutover(rec, p, standing, now), nil
 	default:
 		return build(rec, p, standing, *present, now), nil
 	}
+}
+
+// leaveBehind removes what a tenant left that is to change its tier once more. An
+// operation that stopped is mended first: while something is being removed, the
+// newest operation tells how far that is.
+func leaveBehind(rec tenant.Record, p Plan, now time.Time) Plan {
+	if !interrupted(rec) {
+		return retire(rec, p, EndMore)
+	}
+
+	p = standBy(rec, p, now)
+	p.End, p.Steps = EndMore, append(looks(rec), StepUp)
+
+	return p
+}
+
+// standBy keeps what stands beside the topology that serves. What the tenant was
+// to go back to goes on baking.
+func standBy(rec tenant.Record, p Plan, now time.Time) Plan {
+	c := rec.Change
+	if c.Stage != tenant.StageBaking {
+		c = baking(c.ID, c.Other, p.Blueprint, now)
+		c.Guarded = c.Guarded || rec.Change.Guarded
+	}
+
+	p.Beside, p.Change, p.Then = &c.Other, c, c
+
+	return p
+}
+
+// over reports that the hook had its say, or its time. What stopped on the way
+// back then is on its way back.
+func over(rec tenant.Record, p Plan, now time.Time) bool {
+	if p.Blueprint.Hook == nil {
+		return false
+	}
+
+	if answer, answered := answerTo(rec); answered {
+		return answer.Refused
+	}
+
+	return rec.Change.Asked && !now.Before(rec.Change.Deadline)
 }
 
 // as makes a plan one for what stands. Nothing that is new is served by it.
@@ -53,11 +97,13 @@ func as(p Plan, standing *tenant.Applied) Plan {
 func build(rec tenant.Record, p Plan, standing *tenant.Applied, c tenant.Change, now time.Time) Plan {
 	p.Generation = c.Other.Generation
 	c.Other = tenant.Applied{Spec: p.Spec, Blueprint: p.Blueprint, Generation: p.Generation}
-	c.Stage, c.Guarded = tenant.StageBuilding, c.Guarded || protecting(rec)
+	// What goes on standing keeps its protection, or gets it now.
+	c.Stage, c.Guarded = tenant.StageBuilding, c.Guarded || c.Stood && guards(p.Blueprint)
 	c.Outputs, c.Tokens, c.Asked = nil, nil, false
 	c.Deadline, c.Until = time.Time{}, time.Time{}
 
 	p.Beside, p.Change = standing, &c
+
 	p.Steps = append(looks(rec), StepUp)
 
 	if p.Blueprint.Hook != nil {
@@ -72,7 +118,6 @@ func build(rec tenant.Record, p Plan, standing *tenant.Applied, c tenant.Change,
 // cutover waits for the data hook and does what it says.
 func cutover(rec tenant.Record, p Plan, standing *tenant.Applied, now time.Time) Plan {
 	c := *rec.Change
-	c.Guarded = guarded(rec)
 	p.Generation, p.Beside, p.Change, p.Then = c.Other.Generation, standing, &c, &c
 	p.Steps = looks(rec)
 
@@ -125,25 +170,27 @@ func answerTo(rec tenant.Record) (tenant.Confirmation, bool) {
 	return newest.Value, !newest.Version.IsZero()
 }
 
-// take lets the new topology serve. It is protected only now: until then it can be
-// removed without a word.
+// take lets the new topology serve.
 func take(p Plan, standing *tenant.Applied, now time.Time) Plan {
-	if p.Blueprint.Protect && !p.Change.Stood {
-		p.Steps = append(p.Steps, StepProtect)
-	}
-
 	p.Then = baking(p.Change.ID, *standing, p.Blueprint, now)
 
-	return p
+	if p.Change.Stood {
+		return p
+	}
+
+	return unprotected(p)
 }
 
 // baking keeps what no longer serves for as long as the tier says that does.
 func baking(id string, old tenant.Applied, serves tenant.Blueprint, now time.Time) *tenant.Change {
 	return &tenant.Change{
-		ID: id, Stage: tenant.StageBaking, Other: old, Guarded: old.Blueprint.Protect || old.Blueprint.FinalSnapshot,
+		ID: id, Stage: tenant.StageBaking, Other: old, Guarded: guards(old.Blueprint),
 		Until: now.Add(serves.Bake).UTC(),
 	}
 }
+
+// guards reports whether a topology that served must be prepared for its removal.
+func guards(b tenant.Blueprint) bool { return b.Protect || b.FinalSnapshot }
 
 // Back plans the way back to what serves, from a tier change whose new topology
 // does not serve yet. It reports false if there is none.
@@ -156,11 +203,12 @@ func Back(rec tenant.Record, now time.Time) (Plan, bool) {
 }
 
 func back(rec tenant.Record, now time.Time, failure *tenant.Failure) Plan {
-	p := as(Plan{End: EndBack, Failure: failure, Change: rec.Change}, rec.Applied)
+	p := as(Plan{End: EndBack, Failure: failure}, rec.Applied)
 
 	if rec.Change.Stood {
 		// It goes on standing by, as before the tenant was to go back to it.
-		p.Then = baking(rec.Change.ID, rec.Change.Other, rec.Applied.Blueprint, now)
+		p.Then = standBy(rec, p, now).Then
+		p.Change = rec.Change
 
 		return p
 	}
@@ -180,7 +228,8 @@ func bake(rec tenant.Record, p Plan, different bool, now time.Time) Plan {
 		return retire(rec, p, EndApplied)
 	}
 
-	p.Beside, p.Change, p.Then, p.Steps = &c.Other, c, c, steps
+	p = standBy(rec, p, now)
+	p.Steps = steps
 
 	if asked {
 		// The old topology goes after that, and not in one go with it: what the
@@ -194,22 +243,31 @@ func bake(rec tenant.Record, p Plan, different bool, now time.Time) Plan {
 
 // retire removes the topology beside the one that serves.
 func retire(rec tenant.Record, p Plan, end End) Plan {
-	c := *rec.Change
-	c.Stage, c.Guarded = tenant.StageRetiring, guarded(rec)
+	p.End = end
 
-	p.End, p.Change = end, &c
 	p.Steps = append(looks(rec), StepUp)
+	p = leave(rec, p)
+	p.Change.Stage = tenant.StageRetiring
 
-	return leave(rec, p)
+	return p
 }
 
 // leave has the plan's up no longer declare the topology beside. What is guarded
 // is prepared for that.
 func leave(rec tenant.Record, p Plan) Plan {
-	p.Leaving = &rec.Change.Other
-	if guarded(rec) {
+	p.Change, p.Leaving = noted(rec), &rec.Change.Other
+	if p.Change.Guarded {
 		p.Steps = slices.Insert(p.Steps, slices.Index(p.Steps, StepUp), StepPrepareDelete)
 	}
 
 	return p
+}
+
+// noted is the change with what only the newest operation tells, which the next
+// one replaces.
+func noted(rec tenant.Record) *tenant.Change {
+	c := *rec.Change
+	c.Guarded = guarded(rec)
+
+	return &c
 }

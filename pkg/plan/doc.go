@@ -8,7 +8,7 @@
 //	absent, gone already          nothing; purge once its retention is over
 //	absent, something stands      prepare-delete, destroy, remove
 //	absent, leftovers only        destroy, remove
-//	present, first time           up, and protect if the tier asks for it
+//	present, first time           up, and another one that protects, if the tier asks for it
 //	present, new tier             see below
 //	present, anything differs     up
 //	reprovision requested         refresh, up
@@ -20,7 +20,7 @@
 //
 //	building   up of the new topology beside the one that serves
 //	cutover    the data hook is asked, if there is one, and the tenant waits
-//	           confirmed: protect, and the new topology serves
+//	           confirmed: the new topology serves, and is protected
 //	           refused, or too late: up of the old one alone, and it is given up
 //	baking     the old topology stands by; the tenant may go back to it
 //	retiring   prepare-delete of the old topology, and an up without it

@@ -49,15 +49,15 @@ type Plan struct {
 type End int
 
 const (
-	// EndApplied: the tenant is what it shall be.
+	// EndApplied means that the tenant is what it shall be.
 	EndApplied End = iota
-	// EndMore: a part of the way is done, and the next plan goes on at once.
+	// EndMore means that a part of the way is done, and the next plan goes on at once.
 	EndMore
-	// EndAsk: the data hook is to be asked, and the tenant waits for its answer.
+	// EndAsk means that the data hook is to be asked, and the tenant waits for its answer.
 	EndAsk
-	// EndWait: the tenant still waits for the data hook.
+	// EndWait means that the tenant still waits for the data hook.
 	EndWait
-	// EndBack: the tenant is what it was, and what is desired is given up.
+	// EndBack means that the tenant is what it was, and what is desired is given up.
 	EndBack
 )
 
@@ -127,8 +127,16 @@ func first(rec tenant.Record, p Plan) Plan {
 	}
 
 	p.Steps = append(p.Steps, StepUp)
+
+	return unprotected(p)
+}
+
+// unprotected leaves the protection of a topology to the plan after this one, once
+// the row says that it serves: what does not serve yet must be easy to remove, and
+// what is protected must be known to whoever removes it.
+func unprotected(p Plan) Plan {
 	if p.Blueprint.Protect {
-		p.Steps = append(p.Steps, StepProtect)
+		p.Blueprint.Protect, p.End = false, EndMore
 	}
 
 	return p
@@ -150,8 +158,7 @@ func stay(rec tenant.Record, p Plan, standing *tenant.Applied, now time.Time) Pl
 		return bake(rec, p, different, now)
 	case beside.Stood:
 		// A change back to what still stands was called off: it goes on baking.
-		p.Change = baking(beside.ID, beside.Other, p.Blueprint, now)
-		p.Then, p.Beside = p.Change, &beside.Other
+		p = standBy(rec, p, now)
 		p.Steps = nextSteps(rec, different)
 
 		return p
@@ -162,7 +169,6 @@ func stay(rec tenant.Record, p Plan, standing *tenant.Applied, now time.Time) Pl
 
 // callOff removes the new topology of a tier change that is no longer wanted.
 func callOff(rec tenant.Record, p Plan) Plan {
-	p.Change = rec.Change
 	p.Steps = nextSteps(rec, true)
 
 	return leave(rec, p)

@@ -18,8 +18,8 @@ func TestFor(t *testing.T) {
 	suspended.Suspended = tenant.Field[bool]{Value: true, Version: at(3)}
 
 	const (
-		refresh, preview, up, protect = plan.StepRefresh, plan.StepPreview, plan.StepUp, plan.StepProtect
-		prepare, destroy, remove      = plan.StepPrepareDelete, plan.StepDestroy, plan.StepRemove
+		refresh, preview, up     = plan.StepRefresh, plan.StepPreview, plan.StepUp
+		prepare, destroy, remove = plan.StepPrepareDelete, plan.StepDestroy, plan.StepRemove
 	)
 
 	steps := func(s ...plan.Step) []plan.Step { return s }
@@ -35,12 +35,12 @@ func TestFor(t *testing.T) {
 		"requests without a tenant":     {tenant.Record{Desired: asking(tenant.Desired{}, "reprovision", "preview")}, nil, 0},
 		"first":                         {tenant.Record{Desired: free}, steps(up), 1},
 		"first, suspended":              {tenant.Record{Desired: suspended}, steps(up), 1},
-		"first, of a protected tier":    {tenant.Record{Desired: silo}, steps(up, protect), 1},
+		"first, of a protected tier":    {tenant.Record{Desired: silo}, steps(up), 1},
 		"first, with every request": {
 			tenant.Record{Desired: asking(silo, "reprovision", "refresh", "preview")},
-			steps(preview, up, protect), 1,
+			steps(preview, up), 1,
 		},
-		"first, after a failure":       {failed(tenant.Record{Desired: silo}, "up", "up", "protect"), steps(up, protect), 1},
+		"first, after a failure":       {failed(tenant.Record{Desired: silo}, "up", "up"), steps(up), 1},
 		"settled":                      {settled(free, free), nil, 1},
 		"settled, of a protected tier": {settled(silo, silo), nil, 1},
 		"parameter added":              {settled(free, with(free, map[string]string{"a": "1"})), steps(up), 1},
@@ -59,8 +59,8 @@ func TestFor(t *testing.T) {
 		"suspended":                         {settled(free, suspended), steps(up), 1},
 		"resumed":                           {settled(suspended, free), steps(up), 1},
 		"tier changed":                      {settled(free, created("standard")), steps(up), 2},
-		"tier changed to a protected one":   {settled(free, silo), steps(up, protect), 2},
-		"tier changed from a protected one": {settled(silo, free), steps(prepare, up), 2},
+		"tier changed to a protected one":   {settled(free, silo), steps(up), 2},
+		"tier changed from a protected one": {settled(silo, free), steps(up), 2},
 		"tier changed, reprovision and preview": {
 			settled(free, asking(created("standard"), "reprovision", "preview")),
 			steps(refresh, preview, up), 2,
@@ -122,6 +122,39 @@ func TestFor(t *testing.T) {
 			require.Equal(t, c.generation, p.Generation)
 		})
 	}
+}
+
+func TestForProtectsWhatServes(t *testing.T) {
+	t.Parallel()
+
+	for _, c := range []struct {
+		name  string
+		story *story
+		want  string
+	}{
+		{"first", born("silo"), "up t1 > more"},
+		{"tried again", born("silo").fails(plan.StepUp), "up t1 > more"},
+		{"rolled back, and tried again", born("silo").givesUp().asks(tenant.EventReprovision), "up t1 > more"},
+		{"protected next", born("silo").works(), "up t1 > applied"},
+		{"protection died", born("silo").works().dies(plan.StepUp), "up t1 > applied"},
+		{"done", born("silo").works().works(), "t1 > applied"},
+		{"deleted before the first up was done", born("silo").dies(plan.StepUp).deleted(), "destroy remove t1 > applied"},
+		{"deleted before it was protected", born("silo").works().deleted(), "prepare-delete destroy remove t1 > applied"},
+		{"deleted after that died", born("silo").works().dies(plan.StepUp).deleted(), "prepare-delete destroy remove t1 > applied"},
+		{"changed before it was protected", born("silo").works().to("free"), "up t2 +t1, building t2 > applied, baking t1 guarded"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+
+			p, err := plan.For(c.story.rec, c.story.catalog, c.story.now)
+			require.NoError(t, err)
+			require.Equal(t, c.want, summary(p))
+		})
+	}
+
+	p, err := plan.For(born("silo").rec, catalog(), now)
+	require.NoError(t, err)
+	require.False(t, p.Blueprint.Protect, "the row says so until the next plan is done")
 }
 
 func TestForDeletionKnowsWhatStands(t *testing.T) {

@@ -2,10 +2,9 @@ package plan_test
 
 import (
 	"encoding/json"
-	"errors"
+	"maps"
 	"slices"
-	"strconv"
-	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -14,241 +13,309 @@ import (
 	"github.com/lessor-dev/lessor/pkg/tenant"
 )
 
-// world is what is really there, which a plan never sees.
-type world struct {
-	// deployed is the spec and blueprint of the last up that went through,
-	// "" if nothing is there.
-	deployed string
-	// torn is set while an operation stopped halfway.
-	torn bool
-	// prepared is set while protection is off for a deletion.
-	prepared bool
-}
-
-func deployment(spec tenant.Spec, b tenant.Blueprint) string {
-	data, err := json.Marshal([]any{spec.Phase, spec.Tier, spec.Region, b.Program, b.Parameters})
-	if err != nil {
-		panic(err)
-	}
-
-	return string(data)
-}
-
 // life is a tenant to which anything may happen: events in any order, workers
 // that fail or die at any step.
 type life struct {
-	rec   tenant.Record
+	ledger
+
+	t     *rapid.T
 	world world
-	clock int64
-	// operations numbers them.
-	operations int
+	// forgotten are the generations that the row knew once and no longer does.
+	forgotten map[int]bool
+	// deleting is set from the first step of a deletion on until the tenant is
+	// what it shall be: what serves may be half gone.
+	deleting bool
+	// faultless is set while nothing goes wrong any more.
+	faultless bool
+}
+
+func newLife(t *rapid.T) *life {
+	return &life{
+		ledger: ledger{rec: tenant.Record{ID: "acme"}, catalog: catalog(), now: now},
+		t:      t, world: world{}, forgotten: map[int]bool{},
+	}
 }
 
 func (l *life) event(t *rapid.T) {
 	e := tenant.Event{
 		Type: rapid.SampledFrom([]tenant.EventType{
-			tenant.EventCreated, tenant.EventCreated, tenant.EventUpdated, tenant.EventTierChanged,
-			tenant.EventSuspended, tenant.EventResumed,
-			tenant.EventDeleted, tenant.EventReprovision, tenant.EventRefresh, tenant.EventPreview,
+			tenant.EventCreated, tenant.EventCreated, tenant.EventUpdated,
+			tenant.EventTierChanged, tenant.EventTierChanged, tenant.EventTierChanged, tenant.EventTierChanged,
+			tenant.EventSuspended, tenant.EventResumed, tenant.EventDeleted,
+			tenant.EventReprovision, tenant.EventRefresh, tenant.EventPreview, tenant.EventRetire,
 		}).Draw(t, "type"),
 		// Mostly new, now and then late.
-		Version:        at(l.clock + rapid.SampledFrom([]int64{1, 1, 1, 1, 0, -1}).Draw(t, "version")),
-		Tier:           rapid.SampledFrom([]string{"free", "free", "free", "silo", "fragile", "gold"}).Draw(t, "tier"),
-		Region:         rapid.SampledFrom([]string{"r1", "r1", "r1", "r1", "r1", "r2"}).Draw(t, "region"),
+		Version: at(l.clock + rapid.SampledFrom([]int64{1, 1, 1, 1, 0, -1}).Draw(t, "version")),
+		Tier: rapid.SampledFrom([]string{
+			"free", "free", "standard", "silo", "silo", "fragile", "hooked", "hooked", "baked", "gold",
+		}).Draw(t, "tier"),
+		Region:         rapid.SampledFrom([]string{"r1", "r1", "r1", "r1", "r1", "r1", "r1", "r1", "r2"}).Draw(t, "region"),
 		AcceptDataLoss: rapid.Bool().Draw(t, "acceptDataLoss"),
-		Parameters: tenant.Parameters{
-			"a": json.RawMessage(rapid.SampledFrom([]string{"1", "null"}).Draw(t, "a")),
-		},
 	}
+	if e.Type != tenant.EventTierChanged || rapid.Bool().Draw(t, "with parameters") {
+		e.Parameters = tenant.Parameters{"a": json.RawMessage(rapid.SampledFrom([]string{"1", "null"}).Draw(t, "a"))}
+	}
+
 	l.clock++
+	l.accept(e)
+}
 
-	if d, changed := tenant.Apply(l.rec.Desired, e); changed {
-		l.rec.Desired = d
-		l.rec.DesiredSeq++
-		l.rec.Attempts = 0
+// answer is one of the data hook, or of somebody who guesses.
+func (l *life) answer(t *rapid.T) {
+	l.tell(tenant.Event{
+		Type:    tenant.EventCutoverConfirmed,
+		Token:   rapid.SampledFrom(append([]string{"guessed"}, l.tokens...)).Draw(t, "token"),
+		Refused: rapid.Bool().Draw(t, "refused"),
+	})
+}
+
+func (l *life) pass(t *rapid.T) {
+	l.now = l.now.Add(rapid.SampledFrom([]time.Duration{time.Second, 40 * time.Minute, 2 * time.Hour}).Draw(t, "time"))
+}
+
+// due is the sweep.
+func (l *life) due(*rapid.T) {
+	failed := l.rec.FailedSeq > l.rec.AppliedSeq
+	if !l.rec.NeedsWork() && !failed && !l.rec.DueAt.IsZero() && !l.now.Before(l.rec.DueAt) {
+		l.tell(tenant.Event{Type: tenant.EventDue})
 	}
 }
 
-// work makes the plan and does it, well or badly.
-func (l *life) work(t *rapid.T) {
-	if !l.rec.NeedsWork() {
+// act is one round of a worker.
+func (l *life) act(t *rapid.T) {
+	if !l.rec.NeedsWork() || l.now.Before(l.rec.NotBefore) {
 		return
 	}
 
-	p, err := plan.For(l.rec, catalog(), now)
-	if err != nil {
-		require.Empty(t, p.Steps)
+	l.t = t
+	before := l.rec
+	l.pure()
+	l.work(l)
 
-		l.rec.FailedSeq = l.rec.DesiredSeq
-		l.rec.Last = &tenant.Outcome{OperationID: "refused", Failure: &tenant.Failure{Kind: tenant.KindInvalid}}
-
-		return
-	}
-
-	l.check(t, p)
-
-	if len(p.Steps) == 0 {
-		l.rec = succeed(l.rec, p)
-
-		return
-	}
-
-	// The row shows stack and progress before the operation begins.
-	l.operations++
-
-	id := strconv.Itoa(l.operations)
-	if l.rec.Stack == (tenant.Stack{}) {
-		l.rec.Stack = stack()
-		l.rec.Stack.Created = false
-	}
-
-	l.rec.Progress = &tenant.Progress{OperationID: id}
-
-	stop := rapid.IntRange(0, 2*len(p.Steps)).Draw(t, "stop")
-	for i, step := range p.Steps {
-		l.rec.Progress.Step = string(step)
-
-		if i == stop {
-			l.world.torn = l.world.torn || (step != plan.StepRefresh && step != plan.StepPreview)
-			l.fail(t, p, id, step)
-
-			return
+	for _, generation := range known(before) {
+		if !slices.Contains(known(l.rec), generation) {
+			l.forgotten[generation] = true
 		}
-
-		l.do(t, p, step)
 	}
 
-	l.rec = succeed(l.rec, p)
-	l.rec.Last.OperationID = id
-	l.rec.Stack.Created = l.rec.Applied.Spec.Phase != tenant.PhaseAbsent
-	require.False(t, l.world.torn)
+	l.serve(before)
+	l.settled()
 }
 
-func (l *life) do(t *rapid.T, p plan.Plan, step plan.Step) {
-	switch step {
-	case plan.StepUp:
-		l.world = world{deployed: deployment(p.Spec, p.Blueprint)}
-	case plan.StepPrepareDelete:
-		l.world.prepared = true
-	case plan.StepDestroy:
-		require.True(t, l.world.prepared || l.rec.Applied == nil || l.rec.Applied.Spec.Phase == tenant.PhaseAbsent,
-			"what was protected cannot be destroyed")
-
-		l.world.deployed = ""
-	case plan.StepRemove:
-		l.world = world{}
-	case plan.StepRefresh, plan.StepPreview, plan.StepProtect:
+// known are the generations of which a row tells.
+func known(rec tenant.Record) []int {
+	var list []int
+	if present(rec) {
+		list = append(list, rec.Applied.Generation)
 	}
+
+	if rec.Change != nil {
+		list = append(list, rec.Change.Other.Generation)
+	}
+
+	return list
 }
 
-// fail records a failure as package reconcile does, or nothing if the worker
-// died.
-func (l *life) fail(t *rapid.T, p plan.Plan, id string, step plan.Step) {
-	if rapid.Bool().Draw(t, "dies") {
+func present(rec tenant.Record) bool {
+	return rec.Applied != nil && rec.Applied.Spec.Phase != tenant.PhaseAbsent
+}
+
+// serve has the tenant's data follow.
+func (l *life) serve(before tenant.Record) {
+	if !present(l.rec) || present(before) && before.Applied.Generation == l.rec.Applied.Generation {
 		return
 	}
 
-	l.rec.Progress = nil
-	l.rec.Stack.Created = true
-	l.rec.Last = &tenant.Outcome{OperationID: id, Steps: names(p.Steps), Failure: &tenant.Failure{Step: string(step)}}
-	l.rec.Attempts++
+	if present(before) {
+		old := l.world[before.Applied.Generation]
+		old.accepted = l.rec.Applied.Spec.AcceptDataLoss
+		l.world[before.Applied.Generation] = old
+	}
 
-	if rapid.Bool().Draw(t, "gives up") {
-		l.rec.FailedSeq = l.rec.DesiredSeq
+	serves := l.world[l.rec.Applied.Generation]
+	serves.served, serves.accepted = true, false
+	l.world[l.rec.Applied.Generation] = serves
+}
+
+// settled holds whenever the row tells of no failure and no death.
+func (l *life) settled() {
+	if present(l.rec) && !l.deleting {
+		require.Subset(l.t, known(l.rec), slices.Collect(maps.Keys(l.world)), "nothing is there that the row does not tell of")
+	}
+
+	if l.rec.Progress != nil || l.rec.Last == nil || l.rec.Last.Failure != nil {
+		return
+	}
+
+	if !present(l.rec) {
+		require.Empty(l.t, l.world)
+
+		return
+	}
+
+	l.deleting = false
+	require.True(l.t, l.applies(), "what serves is there")
+
+	if l.rec.Change == nil {
+		require.Len(l.t, l.world, 1)
 	}
 }
 
-// check holds for every plan.
-func (l *life) check(t *rapid.T, p plan.Plan) {
-	desired := l.rec.Desired.Spec()
-	present := desired.Phase != tenant.PhaseAbsent
+// applies reports that what serves is as the row tells.
+func (l *life) applies() bool {
+	if !present(l.rec) {
+		return false
+	}
 
-	require.True(t, slices.IsSortedFunc(p.Steps, func(a, b plan.Step) int {
+	serves, ok := l.world[l.rec.Applied.Generation]
+
+	return ok && !serves.torn && serves.deployed == deployment(l.rec.Applied.Spec, l.rec.Applied.Blueprint)
+}
+
+// pure holds for every row.
+func (l *life) pure() {
+	before, err := json.Marshal(l.rec) //nolint:musttag // it is only compared with itself
+	require.NoError(l.t, err)
+
+	p, err := plan.For(l.rec, l.catalog, l.now)
+	l.t.Logf("plan: %s %v", summary(p), err)
+
+	same, errSame := plan.For(l.rec, l.catalog, l.now)
+	require.Equal(l.t, p, same)
+	require.Equal(l.t, err, errSame)
+
+	if err != nil {
+		require.Empty(l.t, p)
+
+		if l.catalog.knows(l.rec.Desired.Spec().Tier) {
+			require.ErrorAs(l.t, err, new(*plan.InvalidError))
+		}
+	}
+
+	after, err := json.Marshal(l.rec) //nolint:musttag // as above
+	require.NoError(l.t, err)
+	require.JSONEq(l.t, string(before), string(after))
+}
+
+// begin checks what holds for every plan.
+func (l *life) begin(p plan.Plan) fate {
+	desired := l.rec.Desired.Spec()
+	absent := desired.Phase == tenant.PhaseAbsent
+	has := func(s plan.Step) bool { return slices.Contains(p.Steps, s) }
+
+	require.True(l.t, slices.IsSortedFunc(p.Steps, func(a, b plan.Step) int {
 		return slices.Index(plan.Steps(), a) - slices.Index(plan.Steps(), b)
 	}), "order of %v", p.Steps)
-	require.Len(t, slices.Compact(slices.Clone(p.Steps)), len(p.Steps), "no step twice")
-	require.Equal(t, desired.Phase, p.Spec.Phase)
+	require.Len(l.t, slices.Compact(slices.Clone(p.Steps)), len(p.Steps), "no step twice")
+	require.False(l.t, !absent && has(plan.StepDestroy), "a tenant that shall be is never destroyed")
+	require.False(l.t, absent && has(plan.StepUp), "a tenant that shall not be is never made")
+	require.Equal(l.t, has(plan.StepDestroy), has(plan.StepRemove))
+	require.Equal(l.t, absent, p.Spec.Phase == tenant.PhaseAbsent)
 
-	if l.rec.Applied != nil {
-		require.GreaterOrEqual(t, p.Generation, l.rec.Applied.Generation, "generations only grow")
+	if p.End == plan.EndApplied {
+		require.Equal(l.t, desired.Phase, p.Spec.Phase)
+		require.True(l.t, absent || p.Spec.Tier == desired.Tier)
 	}
 
-	destroys := slices.Contains(p.Steps, plan.StepDestroy)
-	require.False(t, present && (destroys || slices.Contains(p.Steps, plan.StepRemove)), "a tenant that shall be is never destroyed")
-	require.Equal(t, destroys, slices.Contains(p.Steps, plan.StepRemove))
-	require.False(t, !present && slices.Contains(p.Steps, plan.StepUp), "a tenant that shall not be is never made")
-
-	changing := slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s != plan.StepRefresh && s != plan.StepPreview })
-	if changing {
-		return
+	if p.Leaving != nil {
+		require.True(l.t, has(plan.StepUp))
+		require.NotNil(l.t, p.Change)
 	}
 
-	// What looks settled is settled.
-	require.False(t, l.world.torn, "half an operation is nothing to rest on")
+	l.deleting = l.deleting || absent && len(p.Steps) > 0
 
-	if present {
-		require.JSONEq(t, deployment(p.Spec, p.Blueprint), l.world.deployed)
-	} else {
-		require.Empty(t, l.world.deployed)
-	}
+	return l.luck("begin", goesThrough, dies)
 }
 
-// fixpoint does the plan without a fault and asks for another one.
-func (l *life) fixpoint(t *rapid.T) {
-	p, err := plan.For(l.rec, catalog(), now)
-	if err != nil {
-		return
-	}
+func (l *life) ask() fate             { return l.luck("ask", goesThrough, fails, dies) }
+func (l *life) settle(plan.Plan) fate { return l.luck("settle", goesThrough, dies) }
 
-	after := succeed(l.rec, p)
-
-	again, err := plan.For(after, catalog(), now)
-	if err != nil {
-		// A tenant that shall be absent and is, or shall be and is, can only
-		// be refused by the catalog.
-		require.NotErrorAs(t, err, new(*plan.InvalidError))
-
-		return
-	}
-
-	require.Empty(t, again.Steps, "after %v", p.Steps)
-	require.Equal(t, p.Generation, again.Generation)
-	require.Equal(t, p.Spec.Phase, again.Spec.Phase)
-	require.Equal(t, p.Requests, again.Requests)
+func (l *life) judge(plan.Plan) judgement {
+	return rapid.SampledFrom([]judgement{counted, interrupts, final}).Draw(l.t, "judgement")
 }
 
-func TestLife(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		l := &life{rec: tenant.Record{ID: "acme"}}
-		t.Repeat(map[string]func(*rapid.T){
-			"event": l.event,
-			"work":  l.work,
-			"":      l.fixpoint,
-		})
-	})
+// luck draws what happens, mostly that nothing does.
+func (l *life) luck(label string, fates ...fate) fate {
+	if l.faultless || rapid.IntRange(0, 3).Draw(l.t, label+" has luck") > 0 {
+		return goesThrough
+	}
+
+	drawn := rapid.SampledFrom(fates).Draw(l.t, label)
+	l.t.Logf("%s: %v", label, []string{"goes through", "fails", "dies"}[drawn])
+
+	return drawn
 }
 
-func TestForIsTotalAndPure(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		l := &life{rec: tenant.Record{ID: "acme"}}
-		for range rapid.IntRange(0, 8).Draw(t, "events") {
-			l.event(t)
+func (l *life) step(p plan.Plan, step plan.Step) fate {
+	if !l.faultless && rapid.IntRange(0, 9).Draw(l.t, "meanwhile") == 0 {
+		l.event(l.t)
+	}
+
+	outcome := l.luck("step", goesThrough, fails, dies)
+	whole := l.applies()
+
+	l.do(p, step, outcome != goesThrough)
+
+	if !present(l.rec) || l.deleting {
+		return outcome
+	}
+
+	serves := l.rec.Applied.Generation
+	require.Contains(l.t, l.world, serves, "what serves is never removed")
+
+	// An update does, and it may call off a change at the same time.
+	update := p.Generation == serves && (p.End == plan.EndApplied || p.Leaving == nil)
+	if whole && !update {
+		require.True(l.t, l.applies(), "a change of the tier does not touch what serves")
+	}
+
+	return outcome
+}
+
+// do does a step in the world, or a part of it.
+func (l *life) do(p plan.Plan, step plan.Step, partly bool) {
+	var set []declaration
+
+	switch step {
+	case plan.StepRefresh, plan.StepPreview, plan.StepCutover:
+		return
+	case plan.StepRemove:
+		require.Empty(l.t, l.world)
+
+		return
+	case plan.StepUp, plan.StepPrepareDelete:
+		set = declared(l.rec, p, step)
+	case plan.StepDestroy:
+	}
+
+	dropped := l.world.undeclared(set)
+
+	reached := len(set) + len(dropped)
+	if partly {
+		reached = rapid.IntRange(0, reached).Draw(l.t, "reached")
+	}
+
+	for i, d := range set {
+		require.False(l.t, l.forgotten[d.generation], "the names of t%d were used before", d.generation)
+
+		switch {
+		case i < reached:
+			l.world.put(d)
+		case i == reached:
+			l.world.tear(d, rapid.Bool().Draw(l.t, "setting"))
+		}
+	}
+
+	for i, generation := range dropped {
+		top := l.world[generation]
+
+		if i+len(set) < reached {
+			l.world.drop(l.t, generation, p.Spec.AcceptDataLoss)
 		}
 
-		// Apply copies, so that this shares nothing that For could change.
-		before := l.rec
-		before.Desired, _ = tenant.Apply(l.rec.Desired, tenant.Event{Type: tenant.EventNudged})
-
-		p, err := plan.For(l.rec, catalog(), now)
-		same, errSame := plan.For(l.rec, catalog(), now)
-		require.Equal(t, p, same)
-		require.Equal(t, err, errSame)
-
-		var invalid *plan.InvalidError
-		require.True(t, err == nil || errors.Is(err, errUnknownTier) || errors.As(err, &invalid))
-
-		require.Equal(t, before, l.rec)
-	})
+		if i+len(set) == reached-1 && partly && rapid.Bool().Draw(l.t, "half gone") {
+			top.torn = true
+			l.world[generation] = top
+		}
+	}
 }

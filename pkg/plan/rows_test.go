@@ -3,6 +3,8 @@ package plan_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/lessor-dev/lessor/pkg/plan"
@@ -28,10 +30,12 @@ func (c tiers) Resolve(spec tenant.Spec) (tenant.Blueprint, error) {
 
 func catalog() tiers {
 	return tiers{
-		"free":     {Program: "pool", MaxAttempts: 5},
-		"standard": {Program: "pool"},
-		"silo":     {Program: "silo", Protect: true, FinalSnapshot: true},
-		"fragile":  {Program: "silo", DataLoss: true},
+		"free":     {Program: "pool", MaxAttempts: 5, OnUpdate: tenant.PolicyRevert},
+		"standard": {Program: "pool", OnCreate: tenant.PolicyKeep, OnUpdate: tenant.PolicyKeep},
+		"silo":     {Program: "silo", Protect: true, FinalSnapshot: true, OnUpdate: tenant.PolicyRevert},
+		"fragile":  {Program: "silo", DataLoss: true, OnUpdate: tenant.PolicyKeep},
+		"hooked":   {Program: "silo", Protect: true, OnUpdate: tenant.PolicyRevert, Hook: &tenant.Hook{Timeout: time.Hour}},
+		"baked":    {Program: "silo", FinalSnapshot: true, OnUpdate: tenant.PolicyRevert, Bake: time.Hour},
 	}
 }
 
@@ -77,17 +81,20 @@ func stack() tenant.Stack {
 	return tenant.Stack{Project: "lessor", Name: "acme", Shard: "bucket", Created: true}
 }
 
-// settled is the row of a tenant on which the plan for d succeeded, and of
+// settled is the row of a tenant on which the plans for d succeeded, and of
 // which next is desired now.
 func settled(d, next tenant.Desired) tenant.Record {
 	rec := tenant.Record{ID: "acme", Desired: d, DesiredSeq: 1}
 
-	p, err := plan.For(rec, catalog(), now)
-	if err != nil {
-		panic(err)
+	for more := true; more; {
+		p, err := plan.For(rec, catalog(), now)
+		if err != nil {
+			panic(err)
+		}
+
+		rec, more = succeed(rec, p), p.End == plan.EndMore
 	}
 
-	rec = succeed(rec, p)
 	rec.Desired, rec.DesiredSeq = next, 2
 
 	return rec
@@ -149,4 +156,47 @@ func gone(next tenant.Desired) tenant.Record {
 	rec.Desired, rec.DesiredSeq = next, 3
 
 	return rec
+}
+
+func (c tiers) knows(tier string) bool {
+	_, ok := c[tier]
+
+	return ok
+}
+
+// summary is a plan in one line: what it does, where a tier change is meanwhile,
+// and what comes of it.
+func summary(p plan.Plan) string {
+	var b strings.Builder
+
+	fmt.Fprintf(&b, "%s t%d", strings.Join(names(p.Steps), " "), p.Generation)
+
+	if p.Beside != nil {
+		fmt.Fprintf(&b, " +t%d", p.Beside.Generation)
+	}
+
+	if p.Leaving != nil {
+		fmt.Fprintf(&b, " -t%d", p.Leaving.Generation)
+	}
+
+	fmt.Fprintf(&b, "%s > %s%s", stage(p.Change), [...]string{"applied", "more", "ask", "wait", "back"}[p.End], stage(p.Then))
+
+	return strings.TrimSpace(b.String())
+}
+
+func stage(c *tenant.Change) string {
+	if c == nil {
+		return ""
+	}
+
+	text := fmt.Sprintf(", %s t%d", c.Stage, c.Other.Generation)
+	if c.Stood {
+		text += " stood"
+	}
+
+	if c.Guarded {
+		text += " guarded"
+	}
+
+	return text
 }

@@ -65,20 +65,15 @@ func changes(step string) bool {
 }
 
 // guarded reports whether the topology beside must be prepared before it can be
-// removed. A step protect of the newest operation may have begun to protect it,
-// and one that is past prepare-delete has begun to remove it.
+// removed. A retirement that is past prepare-delete has begun to remove it.
 func guarded(rec tenant.Record) bool {
-	switch c := rec.Change; {
-	case c == nil:
+	c := rec.Change
+	if c == nil || !c.Guarded {
 		return false
-	case c.Stage == tenant.StageRetiring:
-		return c.Guarded && !(newestStep(rec) == StepUp && preparedFirst(rec))
-	default:
-		return c.Guarded || protecting(rec)
 	}
-}
 
-func protecting(rec tenant.Record) bool { return newestStep(rec) == StepProtect }
+	return c.Stage != tenant.StageRetiring || newestStep(rec) != StepUp || !preparedFirst(rec)
+}
 
 // newestStep is where the newest operation stopped, "" if it did not.
 func newestStep(rec tenant.Record) Step {

@@ -7,17 +7,14 @@ type Step string
 const (
 	// StepRefresh reads the real resources into the state.
 	StepRefresh Step = "refresh"
+	// StepPreview reports what an up would change.
+	StepPreview Step = "preview"
 	// StepPrepareDelete is an up with protection off and the final snapshot
 	// named, since these settings must be in the state before a destroy, or
 	// before the up of a tier change, which deletes what it replaces.
 	StepPrepareDelete Step = "prepare-delete"
-	// StepPreview reports what an up would change.
-	StepPreview Step = "preview"
 	// StepUp makes the stack what the blueprint says.
 	StepUp Step = "up"
-	// StepProtect is an up with protection on. It follows the first up, and not
-	// earlier, so that a first provision that fails can be rolled back.
-	StepProtect Step = "protect"
 	// StepCutover asks the data hook of a tier change. It is no step of the
 	// engine, and no plan holds it: Plan.End says when it is due.
 	StepCutover Step = "cutover"
@@ -33,5 +30,5 @@ const (
 
 // Steps lists every step, in the order in which a plan may hold them.
 func Steps() []Step {
-	return []Step{StepRefresh, StepPrepareDelete, StepPreview, StepUp, StepProtect, StepDestroy, StepRemove, StepPurge}
+	return []Step{StepRefresh, StepPreview, StepPrepareDelete, StepUp, StepDestroy, StepRemove, StepPurge}
 }
