@@ -3,7 +3,6 @@ package engine_test
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/events"
@@ -20,8 +19,6 @@ const (
 	queueType = "aws:sqs/queue:Queue"
 	dbType    = "aws:rds/instance:Instance"
 )
-
-func upTo(n int) *int { return &n }
 
 func difference(action, typeName, name string) tenant.Difference {
 	return tenant.Difference{Type: typeName, Name: name, Action: action}
@@ -48,30 +45,30 @@ func TestWhatAGuardLetsPass(t *testing.T) {
 		says  string
 	}{
 		"no bounds":          {found: []tenant.Difference{deleteQueue, replaceDB}},
-		"nothing is lost":    {guard: tenant.Guard{MaxDeletes: upTo(0), MaxReplaces: upTo(0), ProtectedTypes: []string{dbType}}, found: harmless},
-		"nothing at all":     {guard: tenant.Guard{MaxDeletes: upTo(0), MaxReplaces: upTo(0), ProtectedTypes: []string{dbType}}},
-		"as many as may be":  {guard: tenant.Guard{MaxDeletes: upTo(2)}, found: []tenant.Difference{deleteQueue, deleteDead, replaceDB}},
-		"another bound":      {guard: tenant.Guard{MaxReplaces: upTo(0)}, found: []tenant.Difference{deleteQueue, deleteDB}},
+		"nothing is lost":    {guard: tenant.Guard{MaxDeletes: new(0), MaxReplaces: new(0), ProtectedTypes: []string{dbType}}, found: harmless},
+		"nothing at all":     {guard: tenant.Guard{MaxDeletes: new(0), MaxReplaces: new(0), ProtectedTypes: []string{dbType}}},
+		"as many as may be":  {guard: tenant.Guard{MaxDeletes: new(2)}, found: []tenant.Difference{deleteQueue, deleteDead, replaceDB}},
+		"another bound":      {guard: tenant.Guard{MaxReplaces: new(0)}, found: []tenant.Difference{deleteQueue, deleteDB}},
 		"another type":       {guard: tenant.Guard{ProtectedTypes: []string{dbType}}, found: []tenant.Difference{deleteQueue, replaceQueue}},
 		"a prefix of a type": {guard: tenant.Guard{ProtectedTypes: []string{"aws:sqs/queue:Que"}}, found: []tenant.Difference{deleteQueue}},
 		"too many deletes": {
-			guard: tenant.Guard{MaxDeletes: upTo(1)}, found: []tenant.Difference{deleteQueue, replaceDB, deleteDead},
+			guard: tenant.Guard{MaxDeletes: new(1)}, found: []tenant.Difference{deleteQueue, replaceDB, deleteDead},
 			over: []tenant.Difference{deleteDead, deleteQueue},
 			says: "delete 2 resources, where maxDeletes is 1: delete aws:sqs/queue:Queue t1-dead, delete aws:sqs/queue:Queue t1-queue",
 		},
 		"too many replaces": {
-			guard: tenant.Guard{MaxReplaces: upTo(0)}, found: []tenant.Difference{deleteQueue, replaceQueue},
+			guard: tenant.Guard{MaxReplaces: new(0)}, found: []tenant.Difference{deleteQueue, replaceQueue},
 			over: []tenant.Difference{replaceQueue},
 			says: "replace 1 resource, where maxReplaces is 0: replace aws:sqs/queue:Queue t1-jobs",
 		},
 		"a protected type": {
-			guard: tenant.Guard{MaxDeletes: upTo(1), ProtectedTypes: []string{dbType}}, found: []tenant.Difference{deleteDB, replaceDB, replaceQueue},
+			guard: tenant.Guard{MaxDeletes: new(1), ProtectedTypes: []string{dbType}}, found: []tenant.Difference{deleteDB, replaceDB, replaceQueue},
 			over: []tenant.Difference{replaceDB, deleteDB},
 			says: "delete or replace 2 resources of protected types: replace aws:rds/instance:Instance t1-db, delete aws:rds/instance:Instance t1-old",
 		},
 		"all at once": {
-			guard: tenant.Guard{MaxDeletes: upTo(0), MaxReplaces: upTo(0), ProtectedTypes: []string{dbType}},
-			found: append(harmless, deleteQueue, replaceQueue, deleteDB, replaceDB),
+			guard: tenant.Guard{MaxDeletes: new(0), MaxReplaces: new(0), ProtectedTypes: []string{dbType}},
+			found: slices.Concat(harmless, []tenant.Difference{deleteQueue, replaceQueue, deleteDB, replaceDB}),
 			over:  []tenant.Difference{replaceDB, deleteDB, replaceQueue, deleteQueue},
 			says: "delete 2 resources, where maxDeletes is 0, and replace 2 resources, where maxReplaces is 0, and delete or replace 2 resources " +
 				"of protected types: replace aws:rds/instance:Instance t1-db, delete aws:rds/instance:Instance t1-old, " +
@@ -104,10 +101,13 @@ func TestWhatAnApprovalCovers(t *testing.T) {
 		over     []tenant.Difference
 		covered  bool
 	}{
-		"nothing was approved":   {over: []tenant.Difference{first}},
-		"the same":               {approved: approved, over: []tenant.Difference{first, second}, covered: true},
-		"in another order":       {approved: approved, over: []tenant.Difference{second, first}, covered: true},
-		"for another reason":     {approved: approved, over: []tenant.Difference{first, {Type: queueType, Name: "t1-b", Action: "replace", Properties: []string{"name"}}}, covered: true},
+		"nothing was approved": {over: []tenant.Difference{first}},
+		"the same":             {approved: approved, over: []tenant.Difference{first, second}, covered: true},
+		"in another order":     {approved: approved, over: []tenant.Difference{second, first}, covered: true},
+		"for another reason": {
+			approved: approved, covered: true,
+			over: []tenant.Difference{first, {Type: queueType, Name: "t1-b", Action: "replace", Properties: []string{"name"}}},
+		},
 		"what is left of it":     {approved: approved, over: []tenant.Difference{second}, covered: true},
 		"another name":           {approved: approved, over: []tenant.Difference{first, difference("replace", queueType, "t1-c")}},
 		"another action":         {approved: approved, over: []tenant.Difference{first, difference("delete", queueType, "t1-b")}},
@@ -146,7 +146,7 @@ func drawBound(t *rapid.T, label string) *int {
 		return nil
 	}
 
-	return upTo(rapid.IntRange(0, 4).Draw(t, label))
+	return new(rapid.IntRange(0, 4).Draw(t, label))
 }
 
 func drawGuard(t *rapid.T) tenant.Guard {
@@ -191,7 +191,7 @@ func TestGuardProperties(t *testing.T) {
 		require.Equal(t, engine.NewExceeds(over).Digest, engine.NewExceeds(rapid.Permutation(over).Draw(t, "shuffled again")).Digest)
 
 		stricter := guard
-		stricter.MaxDeletes, stricter.MaxReplaces = upTo(0), upTo(0)
+		stricter.MaxDeletes, stricter.MaxReplaces = new(0), new(0)
 		require.True(t, holds(engine.Exceeding(stricter, found), over), "a stricter guard stops no less")
 
 		other := drawDifferences(t, "other")
@@ -200,7 +200,7 @@ func TestGuardProperties(t *testing.T) {
 }
 
 func actions(differences []tenant.Difference) []string {
-	var all []string
+	all := make([]string, 0, len(differences))
 	for _, d := range differences {
 		all = append(all, d.Action)
 	}
@@ -213,7 +213,10 @@ func actions(differences []tenant.Difference) []string {
 func TestTheBoundsOfAReport(t *testing.T) {
 	t.Parallel()
 
-	const many = 220
+	const (
+		many = 220
+		few  = 3
+	)
 
 	state := map[string]any{"a": 1}
 	wide := map[string]any{}
@@ -222,13 +225,13 @@ func TestTheBoundsOfAReport(t *testing.T) {
 		wide[fmt.Sprintf("p%03d", i)] = i
 	}
 
-	var seen []events.EngineEvent
+	seen := make([]events.EngineEvent, 0, 2*many)
 
 	for i := range many {
 		seen = append(seen, before(metadata(apitype.OpUpdate, queueType, fmt.Sprintf("u%03d", i), state, wide)))
 	}
 
-	for i := range 3 {
+	for i := range few {
 		name := fmt.Sprintf("r%d", i)
 		seen = append(seen,
 			before(metadata(apitype.OpCreateReplacement, dbType, name, state, state)),
@@ -240,8 +243,10 @@ func TestTheBoundsOfAReport(t *testing.T) {
 
 	report := engine.Collect(plan.StepPreview, 0, seen, true).Differences
 	require.Len(t, report, 200)
-	require.Equal(t, "delete delete delete replace replace replace update", strings.Join(actions(report[:7]), " "))
-	require.Len(t, report[6].Properties, 50)
+	require.Equal(t, slices.Concat(
+		slices.Repeat([]string{"delete"}, few), slices.Repeat([]string{"replace"}, few), []string{"update"},
+	), actions(report[:2*few+1]))
+	require.Len(t, report[2*few].Properties, 50)
 
 	over := engine.NewExceeds(slices.Repeat([]tenant.Difference{difference("delete", queueType, "t1-queue")}, many))
 	require.Len(t, over.Report, 200)

@@ -95,6 +95,7 @@ func testPrograms() engine.Programs {
 		"exportsTooMuch": deployFunc(deployTooMuch),
 		"hogs":           deployFunc(deployHog),
 		"cloud":          deployFunc(deployCloud),
+		"networks":       deployFunc(deployNetworks),
 	}
 }
 
