@@ -199,6 +199,15 @@ func TestConfirm(t *testing.T) {
 				}))
 			}),
 		},
+		{
+			name: "once more", args: []string{"confirm", "acme", "--token", hookToken, "--id", "answer-1"},
+			world: with(asking, func(w *world) {
+				w.fold(at(tenant.EventCutoverConfirmed, noon(), func(e *tenant.Event) {
+					e.ID, e.Source, e.Token = "answer-1", "/lessor/enqueue", hookToken
+					e.Version = tenant.TimeVersion(e.Time, e.ID, e.Source)
+				}))
+			}),
+		},
 		{name: "with the wrong token", code: 5, world: asking, args: []string{"confirm", "acme", "--token", otherToken}},
 		{name: "with what is no token", code: 5, world: asking, args: []string{"confirm", "acme", "--token", "abc"}},
 		{name: "with no token", code: 2, world: asking, args: []string{"confirm", "acme"}},

@@ -16,7 +16,9 @@ func TestWatch(t *testing.T) {
 
 	// renewed is a lease that goes on, which is no news.
 	renewed := change(func(rec *tenant.Record) {
-		rec.Lease.Until, rec.UpdatedAt = noon().Add(2*time.Minute), noon().Add(time.Minute)
+		progress := *rec.Progress
+		progress.UpdatedAt = noon().Add(time.Minute)
+		rec.Progress, rec.Lease.Until, rec.UpdatedAt = &progress, noon().Add(2*time.Minute), noon().Add(time.Minute)
 	})
 	deadFor := func(n int) func(w *world) {
 		return func(w *world) { w.fail["get"], w.healthyReads, w.limit["get"] = errBroken, 1, n }
@@ -55,6 +57,13 @@ func TestWatch(t *testing.T) {
 			world: with(withAcme, func(w *world) {
 				deadFor(3)(w)
 				script(another)(w)
+			}),
+		},
+		{
+			name: "a table that comes and goes", args: append(watch, "--timeout", "20s"),
+			world: with(withAcme, func(w *world) {
+				deadFor(3)(w)
+				script(func(w *world) { w.limit["get"] = 3 }, another)(w)
 			}),
 		},
 		{name: "a table that goes away", args: watch, code: 1, world: with(withAcme, deadFor(50))},
