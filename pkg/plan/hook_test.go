@@ -36,7 +36,7 @@ func TestForTellsWhyItLeadsBack(t *testing.T) {
 			require.NotEmpty(t, p.Failure.Hint)
 			require.Equal(t, c.story.rec.Applied.Spec, p.Spec)
 			require.Equal(t, c.story.rec.Applied.Requests, p.Requests, "nothing that is new is served by that")
-			require.Equal(t, plan.Due(p.Then), c.story.rec.DueAt)
+			require.Equal(t, plan.Due(tenant.Record{Change: p.Then}), c.story.rec.DueAt)
 		})
 	}
 }
@@ -141,13 +141,13 @@ func TestDue(t *testing.T) {
 
 	until := now.Add(time.Hour)
 
-	require.Zero(t, plan.Due(nil))
+	require.Zero(t, plan.Due(tenant.Record{}))
 
 	for _, stage := range []tenant.ChangeStage{tenant.StageBuilding, tenant.StageCutover, tenant.StageRetiring} {
-		require.Zero(t, plan.Due(&tenant.Change{Stage: stage, Until: until, Deadline: until}), "%s", stage)
+		require.Zero(t, plan.Due(tenant.Record{Change: &tenant.Change{Stage: stage, Until: until, Deadline: until}}), "%s", stage)
 	}
 
-	require.Equal(t, until, plan.Due(&tenant.Change{Stage: tenant.StageBaking, Until: until}))
+	require.Equal(t, until, plan.Due(tenant.Record{Change: &tenant.Change{Stage: tenant.StageBaking, Until: until}}))
 	require.Equal(t, until, in("silo").to("baked").works().rec.DueAt, "the tier that serves says how long")
 	require.Equal(t, now, in("baked").to("silo").works().works().rec.DueAt)
 }

@@ -121,6 +121,10 @@ func (l *ledger) attempt(f fates, p plan.Plan, s *settlement) bool {
 			l.rec.Stack.Created = false
 		}
 
+		if slices.Contains(p.Steps, plan.StepUp) {
+			l.rec.Stack.RemovedAt, l.rec.Stack.PurgedAt = time.Time{}, time.Time{}
+		}
+
 		l.rec.Stack.Generation = max(l.rec.Stack.Generation, p.Generation)
 		l.rec.Change, s.change = p.Change, p.Change
 	}
@@ -177,6 +181,7 @@ func (l *ledger) conclude(f fates, p plan.Plan, s *settlement) bool {
 	}
 
 	s.change = p.Then
+	l.clean(p)
 
 	switch p.End {
 	case plan.EndApplied:
@@ -191,6 +196,16 @@ func (l *ledger) conclude(f fates, p plan.Plan, s *settlement) bool {
 	}
 
 	return true
+}
+
+// clean notes since when the stack is empty.
+func (l *ledger) clean(p plan.Plan) {
+	switch {
+	case slices.Contains(p.Steps, plan.StepRemove):
+		l.rec.Stack.RemovedAt = l.now
+	case slices.Contains(p.Steps, plan.StepPurge):
+		l.rec.Stack.RemovedAt, l.rec.Stack.PurgedAt = time.Time{}, l.now
+	}
 }
 
 func (l *ledger) applied(p plan.Plan) *tenant.Applied {
@@ -296,7 +311,7 @@ func (l *ledger) wayBack(p plan.Plan, s settlement) (plan.Plan, bool) {
 // settle is the write that ends an operation.
 func (l *ledger) settle(s settlement) {
 	moved := l.rec.DesiredSeq != s.target
-	l.rec.Progress, l.rec.Last, l.rec.Change, l.rec.DueAt = nil, &s.outcome, s.change, plan.Due(s.change)
+	l.rec.Progress, l.rec.Last, l.rec.Change = nil, &s.outcome, s.change
 
 	switch {
 	case s.applied != nil && s.partial:
@@ -307,6 +322,8 @@ func (l *ledger) settle(s settlement) {
 	case s.gaveUp:
 		l.rec.FailedSeq = s.target
 	}
+
+	l.rec.DueAt = plan.Due(l.rec)
 
 	if !moved {
 		l.rec.Attempts, l.rec.NotBefore = s.attempts, s.notBefore

@@ -3,6 +3,7 @@ package plan_test
 import (
 	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -155,6 +156,46 @@ func TestForProtectsWhatServes(t *testing.T) {
 	p, err := plan.For(born("silo").rec, catalog(), now)
 	require.NoError(t, err)
 	require.False(t, p.Blueprint.Protect, "the row says so until the next plan is done")
+}
+
+func TestForPurges(t *testing.T) {
+	t.Parallel()
+
+	retains := catalog()
+	b := retains["free"]
+	b.RetainDays = 7
+	retains["free"] = b
+
+	kept := in("free")
+	kept.catalog = retains
+	kept.asks(tenant.EventReprovision).works().deleted().works()
+
+	const day = 24 * time.Hour
+
+	for _, c := range []struct {
+		name  string
+		story *story
+		want  string
+	}{
+		{"gone", in("free").deleted().works().later(day - time.Second), "t1 > applied"},
+		{"a day later", in("free").deleted().works().later(day), "purge t1 > applied"},
+		{"purged", in("free").deleted().works().later(day).asks(tenant.EventDue).works().later(day), "t1 > applied"},
+		{"purge died", in("free").deleted().works().later(day).asks(tenant.EventDue).dies(plan.StepPurge), "destroy remove t1 > applied"},
+		{"purge failed", in("free").deleted().works().later(day).asks(tenant.EventDue).fails(plan.StepPurge), "purge t1 > applied"},
+		{"retained", kept.copied().later(7*day - time.Second), "t1 > applied"},
+		{"retained long enough", kept.copied().later(7 * day), "purge t1 > applied"},
+		{"created again", in("free").deleted().works().later(day).hears(tenant.Event{
+			Type: tenant.EventCreated, Tier: "free", Region: "eu-central-1",
+		}), "up t2 > applied"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+
+			p, err := plan.For(c.story.rec, c.story.catalog, c.story.now)
+			require.NoError(t, err)
+			require.Equal(t, c.want, summary(p))
+		})
+	}
 }
 
 func TestForDeletionKnowsWhatStands(t *testing.T) {

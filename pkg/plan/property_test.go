@@ -279,7 +279,7 @@ func (l *life) do(p plan.Plan, step plan.Step, partly bool) {
 	switch step {
 	case plan.StepRefresh, plan.StepPreview, plan.StepCutover:
 		return
-	case plan.StepRemove:
+	case plan.StepRemove, plan.StepPurge:
 		require.Empty(l.t, l.world)
 
 		return

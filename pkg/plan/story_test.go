@@ -102,6 +102,12 @@ func (s *story) refusesSilently() *story {
 	return s.hears(tenant.Event{Type: tenant.EventCutoverConfirmed, Token: s.tokens[len(s.tokens)-1], Refused: true})
 }
 
+func (s *story) copied() *story {
+	c := *s
+
+	return &c
+}
+
 func (s *story) later(d time.Duration) *story {
 	s.now = s.now.Add(d)
 
