@@ -3,6 +3,7 @@ package catalog_test
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -25,23 +26,30 @@ func TestShippedCatalog(t *testing.T) {
 	t.Parallel()
 
 	c := load(t)
-	require.Equal(t, []string{"business", "enterprise", "free", "standard"}, c.Tiers())
+	require.Equal(t, []string{
+		"business", "enterprise", "free", "pool-business", "pool-free", "pool-standard", "standard",
+	}, c.Tiers())
 
 	for tier, want := range map[string]struct {
 		program string
 		wave    int
 		guarded bool
+		pool    tenant.ID
 	}{
-		"free":       {programs.NamePool, 1, false},
-		"standard":   {programs.NamePool, 2, false},
-		"business":   {programs.NameBridge, 2, true},
-		"enterprise": {programs.NameSilo, 3, true},
+		"free":          {programs.NamePool, 1, false, "pool-free-eu-central-1"},
+		"standard":      {programs.NamePool, 2, false, "pool-standard-eu-central-1"},
+		"business":      {programs.NameBridge, 2, true, "pool-business-eu-central-1"},
+		"enterprise":    {programs.NameSilo, 3, true, ""},
+		"pool-free":     {programs.NameShared, 1, true, ""},
+		"pool-standard": {programs.NameShared, 2, true, ""},
+		"pool-business": {programs.NameShared, 2, true, ""},
 	} {
 		b, err := c.Resolve(tenant.Spec{Tier: tier, Region: "eu-central-1"})
 		require.NoError(t, err, tier)
 		require.Equal(t, want.program, b.Program, tier)
 		require.Equal(t, want.guarded, b.Protect, tier)
 		require.Equal(t, want.guarded, b.FinalSnapshot, tier)
+		require.Equal(t, want.pool, b.Pool, tier)
 
 		wave, _ := c.Wave(tier)
 		require.Equal(t, want.wave, wave, tier)
@@ -76,5 +84,38 @@ func TestShippedCatalogRefuses(t *testing.T) {
 			require.Equal(t, tc.field, invalid.Field)
 			require.Contains(t, invalid.Message, tc.message)
 		})
+	}
+}
+
+// TestPoolsHaveWhatTheirTenantsNeed: the program of a pool has every output that
+// becomes a parameter of its tenants.
+func TestPoolsHaveWhatTheirTenantsNeed(t *testing.T) {
+	t.Parallel()
+
+	const all = `{
+		"sharedEndpoint": "db.example.com:5432", "clusterArn": "arn:aws:ecs:eu-central-1:123456789012:cluster/pool",
+		"listenerArn": "arn:aws:elasticloadbalancing:eu-central-1:123456789012:listener/app/pool/50dc6c495c0c9188/f2f7dc8efc522ab2",
+		"scheme": "http", "vpcId": "vpc-00000001", "subnetIds": ["subnet-00000001", "subnet-00000002"],
+		"securityGroupIds": ["sg-00000001"], "executionRoleArn": "arn:aws:iam::123456789012:role/pool"
+	}`
+
+	c, outputs := load(t), map[string]json.RawMessage{}
+	require.NoError(t, json.Unmarshal([]byte(all), &outputs))
+
+	d, ok := programs.Describe(programs.Shared())
+	require.True(t, ok)
+
+	for name := range outputs {
+		require.True(t, slices.ContainsFunc(d.Outputs, func(o programs.Output) bool { return o.Name == name }), name)
+	}
+
+	for _, tier := range []string{"free", "standard", "business"} {
+		b, err := c.Resolve(tenant.Spec{Tier: c.PoolTier(tier), Region: "eu-central-1"})
+		require.NoError(t, err)
+		require.Equal(t, programs.NameShared, b.Program)
+
+		b, err = c.Complete(tenant.Spec{Tier: tier, Region: "eu-central-1"}, outputs)
+		require.NoError(t, err, tier)
+		require.NotEmpty(t, b.Parameters)
 	}
 }

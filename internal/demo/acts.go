@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/lessor-dev/lessor/pkg/catalog"
 	"github.com/lessor-dev/lessor/pkg/event"
 	"github.com/lessor-dev/lessor/pkg/tenant"
 )
@@ -24,10 +25,28 @@ const (
 	first, second int64 = 1, 2
 
 	freeTier       = "free"
+	poolTier       = "pool-free"
 	enterpriseTier = "enterprise"
 )
 
 var errUnexpected = errors.New("that should not have happened")
+
+// prepare makes the pool of the free tier. The first sign-up would ask for it by
+// itself, and wait for it.
+func (s *stage) prepare(ctx context.Context) error {
+	region := s.variable("AWS_REGION")
+	pool := catalog.PoolID(poolTier, region)
+
+	if err := s.enqueue(ctx, "provision", pool.String(), "--tier", poolTier, "--region", region); err != nil {
+		return err
+	}
+
+	if _, err := s.follow(ctx, pool, first); err != nil {
+		return err
+	}
+
+	return s.table(ctx, pool)
+}
 
 // provision sends three creations at once and waits for all of them.
 func (s *stage) provision(ctx context.Context) error {

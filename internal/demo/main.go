@@ -68,6 +68,7 @@ func (s *stage) play(ctx context.Context) error {
 		title string
 		do    func(context.Context) error
 	}{
+		{"Make what the tenants of the free tier share, before the first one comes", s.prepare},
 		{"Provision three tenants in two tiers at once", s.provision},
 		{"Send a duplicate and a stale event: no operation runs", s.repeat},
 		{"Move a tenant from the free to the enterprise tier", s.changeTier},
