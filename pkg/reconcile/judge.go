@@ -170,6 +170,7 @@ func (t *tenure) compensate(rec tenant.Record, p plan.Plan, done operationDone) 
 	done.settlement.Outcome.Duration += undone.settlement.Outcome.Duration
 	done.settlement.Outcome.Steps = append(done.settlement.Outcome.Steps, undone.settlement.Outcome.Steps...)
 	done.settlement.Outcome.Resources = undone.settlement.Outcome.Resources
+	done.settlement.Outcome.Types = undone.settlement.Outcome.Types
 
 	if undone.result.Failure == nil {
 		done.settlement.Change = back.Then
