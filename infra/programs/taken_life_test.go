@@ -35,7 +35,7 @@ func TestSiloFindsItsNameTaken(t *testing.T) {
 	name := l.top.PhysicalName("cluster", 255)
 	before := foreign(t, cloudsim.TypeCluster, l.top.Region, map[string]any{"name": name})
 
-	for _, steps := range [][]plan.Step{{plan.StepPreview}, {plan.StepUp}, {plan.StepUp, plan.StepProtect}} {
+	for _, steps := range [][]plan.Step{{plan.StepPreview}, {plan.StepUp}, {plan.StepRefresh, plan.StepUp}} {
 		refused := l.run(steps...)
 		require.NotNil(t, refused.Failure)
 		require.Equal(t, tenant.KindConflict, refused.Failure.Kind)
@@ -57,12 +57,9 @@ func TestSiloFindsItsNameTaken(t *testing.T) {
 	require.NoError(t, local.Cloud().Remove(t.Context(), cloudsim.Removal{Type: before.Type, Region: before.Region, ID: before.ID}))
 
 	l.created = false
-	l.must(plan.StepUp, plan.StepProtect)
-	l.top.Protect = true
 	l.must(plan.StepUp)
-
-	l.top.Protect = false
-	l.must(plan.StepPrepareDelete, plan.StepDestroy, plan.StepRemove)
+	l.must(plan.StepUp)
+	l.must(plan.StepDestroy, plan.StepRemove)
 }
 
 // hubs have ranges of their own, since the cloud outlives a run of the test.

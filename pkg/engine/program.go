@@ -35,6 +35,9 @@ type Topology struct {
 	// Network is the range that the address pool of the tier gave, in CIDR form,
 	// or "".
 	Network string `json:"network,omitempty"`
+	// Addresses is the pool that a topology which is made gets its Network from. A
+	// program has no use for it.
+	Addresses *tenant.AddressPool `json:"-"`
 	// RoleARN is the role that the provider assumes, "" for the worker's own.
 	RoleARN string `json:"roleArn,omitempty"`
 	// Protect is set once the topology stood: it guards resources that hold

@@ -94,6 +94,10 @@ func topologies(rec tenant.Record, p plan.Plan, operationID string) (live, leavi
 			// prepare-delete overrides this.
 			Protect: a.Blueprint.Protect && stood,
 		}
+		if !stood {
+			top.Addresses = a.Blueprint.Addresses
+		}
+
 		if a.Blueprint.FinalSnapshot && keepsData {
 			top.FinalSnapshot = snapshotName(rec.ID, a.Generation, operationID)
 		}

@@ -130,7 +130,9 @@ type Reconciler struct {
 	// Breaker may be nil: then nothing is turned away.
 	Breaker Breaker
 	// Hook may be nil where no tier has a data hook.
-	Hook      Hook
+	Hook Hook
+	// Addresses may be nil where no tier has a pool of them.
+	Addresses Addresses
 	Publisher Publisher
 	Observer  Observer
 	// Now is the wall clock, time.Now if nil.

@@ -236,6 +236,8 @@ func (t *tenure) attempt(rec *tenant.Record) (operationDone, error) {
 		}
 
 		t.admitted.note(*rec, done.settlement.Outcome)
+	} else {
+		t.vacated(*rec, p)
 	}
 
 	if err := t.conclude(*rec, p, &done); err != nil {
@@ -304,9 +306,13 @@ func (t *tenure) execute(rec tenant.Record, op engine.Operation, tier string) (o
 
 	progress := newProgressWriter(first, t.now, write)
 
-	res := t.Engine.Run(ctx, t.slot, op, engine.Watch{Progress: progress.report, LeaseUntil: t.lease.Deadline})
+	res, failed := t.perform(ctx, rec, op, engine.Watch{Progress: progress.report, LeaseUntil: t.lease.Deadline})
 	if err := progress.close(); err != nil && ctx.Err() == nil {
 		t.Observer.Trouble(rec.ID, "writing the progress", err)
+	}
+
+	if failed != nil {
+		return operationDone{}, failed
 	}
 
 	// The engine begins by shutting out older writes, so that only its own count

@@ -194,6 +194,7 @@ func newWorker(
 			Gate:      gate,
 			Breaker:   breaker.New(cfg.Breaker, observer.breakerChanged),
 			Hook:      cutover.New(sqs.NewFromConfig(p.aws)),
+			Addresses: p.registry.Addresses(),
 			Publisher: publisher,
 			Observer:  observer,
 			Interrupt: interrupt,
