@@ -177,9 +177,20 @@ func (a *app) printReport(report []tenant.Difference) error {
 }
 
 func difference(d tenant.Difference) string {
+	var parts []string
+
+	for _, part := range []struct {
+		label string
+		names []string
+	}{{"", d.Properties}, {"missing ", d.Missing}, {"extra ", d.Extra}} {
+		if len(part.names) > 0 {
+			parts = append(parts, part.label+strings.Join(part.names, ", "))
+		}
+	}
+
 	text := fmt.Sprintf("%s %s %s", d.Action, d.Type, d.Name)
-	if len(d.Properties) > 0 {
-		text += " (" + strings.Join(d.Properties, ", ") + ")"
+	if len(parts) > 0 {
+		text += " (" + strings.Join(parts, "; ") + ")"
 	}
 
 	return text

@@ -19,6 +19,7 @@ func sweepCases() map[string]func(*testing.T, registrytest.Open) {
 		"sweep/claim":            testClaimSweep,
 		"sweep/contended claim":  testContendedClaim,
 		"sweep/survey":           testSurvey,
+		"sweep/drift since":      testDriftSince,
 		"sweep/survey hides not": testSurveyHidesNothing,
 	}
 }
@@ -61,6 +62,37 @@ func testClaimSweep(t *testing.T, open registrytest.Open) {
 
 		return true
 	}))
+}
+
+func testDriftSince(t *testing.T, open registrytest.Open) {
+	t.Helper()
+
+	w := newWorld(t, open)
+	since := func(every time.Duration) time.Time {
+		began, err := w.DriftSince(t.Context(), every)
+		require.NoError(t, err)
+
+		return began
+	}
+
+	require.Zero(t, since(0))
+
+	began := w.now.UTC().Truncate(time.Millisecond)
+	require.Equal(t, began, since(time.Hour))
+
+	w.now = w.now.Add(time.Minute)
+	require.Equal(t, began, since(time.Hour), "it is remembered")
+	require.Equal(t, began.Add(time.Minute), since(2*time.Hour), "another interval begins anew")
+
+	w.now = w.now.Add(time.Minute)
+	require.Zero(t, since(0))
+	require.Equal(t, began.Add(2*time.Minute), since(2*time.Hour), "as does one that was off")
+
+	claimed, err := w.ClaimSweep(t.Context(), "a", time.Minute)
+	require.NoError(t, err)
+	require.True(t, claimed)
+	require.NoError(t, w.YieldSweep(t.Context(), "a"))
+	require.Equal(t, began.Add(2*time.Minute), since(2*time.Hour), "it is apart from who sweeps")
 }
 
 func testContendedClaim(t *testing.T, open registrytest.Open) {
