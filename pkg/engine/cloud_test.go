@@ -153,11 +153,11 @@ func (c *cloudBed) process(t *testing.T, name string) int {
 	return 0
 }
 
-// inState lists the names of the networks that the stack's state knows.
-func (c *cloudBed) inState(t *testing.T, stack string) []string {
+// inState lists the names of the networks that the state of acme knows.
+func (c *cloudBed) inState(t *testing.T) []string {
 	t.Helper()
 
-	out, err := c.pulumi(t, "stack", "export", "--stack", stack)
+	out, err := c.pulumi(t, "stack", "export", "--stack", "acme")
 	require.NoError(t, err, out)
 
 	var state struct {
@@ -238,7 +238,7 @@ func TestAnInterruptedUp(t *testing.T) {
 			require.Equal(t, test.clean, res.Clean)
 			require.True(t, res.StackCreated || test.deadline > 0)
 			c.requireNothingLeft(t)
-			require.Len(t, c.inState(t, "acme"), 1, "what was done is in the state")
+			require.Len(t, c.inState(t), 1, "what was done is in the state")
 
 			if !test.clean {
 				return
@@ -248,7 +248,7 @@ func TestAnInterruptedUp(t *testing.T) {
 
 			res = <-c.run(t.Context(), c.operation("acme", true, "cloud", plan.StepUp))
 			require.Nil(t, res.Failure, "the stack is not locked")
-			require.Equal(t, []string{"t1-net0", "t1-net1"}, c.inState(t, "acme"))
+			require.Equal(t, []string{"t1-net0", "t1-net1"}, c.inState(t))
 		})
 	}
 }
@@ -281,7 +281,7 @@ func TestAKilledPlugin(t *testing.T) {
 
 	res = <-c.run(t.Context(), c.operation("acme", true, "cloud", plan.StepUp))
 	require.Nil(t, res.Failure)
-	require.Equal(t, []string{"t1-net0", "t1-net1"}, c.inState(t, "acme"))
+	require.Equal(t, []string{"t1-net0", "t1-net1"}, c.inState(t))
 }
 
 // TestAKilledCLI has the real CLI die in the middle of an up, whose plugin goes

@@ -107,6 +107,7 @@ func Collect(step plan.Step, planned int, seen []events.EngineEvent, closed bool
 	c.collect(done)
 
 	result.Present, result.Outputs, result.Changes, result.Differences = len(c.present), c.outputs, c.changes, c.report()
+
 	result.Types = countTypes(c.present)
 	for _, d := range c.diagnostics {
 		result.Errors = append(result.Errors, d.resource+": "+d.message)

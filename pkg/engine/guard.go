@@ -42,9 +42,9 @@ func (e *Exceeds) covers(over []tenant.Difference) bool {
 	}
 }
 
-// loss is what a guard and an approval see of a difference: what becomes of which
-// resource, and not why.
-type loss struct{ Type, Name, Action string }
+// loss is what an approval is of: the type and name of a resource and what becomes
+// of it, and not why.
+type loss [3]string
 
 func lossOf(d tenant.Difference) loss { return loss{d.Type, d.Name, d.Action} }
 
@@ -92,8 +92,9 @@ func isLoss(d tenant.Difference) bool { return isDelete(d) || isReplace(d) }
 func isDelete(d tenant.Difference) bool  { return d.Action == string(apitype.OpDelete) }
 func isReplace(d tenant.Difference) bool { return d.Action == string(apitype.OpReplace) }
 
-// exceeding finds what a guard does not let pass of what was previewed, sorted. A bound that is exceeded lets nothing of its kind pass: which
-// ones would be too many, nobody can say.
+// exceeding finds what a guard does not let pass of what was previewed, sorted. A
+// bound that is exceeded lets nothing of its kind pass: which ones would be too
+// many, nobody can say.
 func exceeding(guard tenant.Guard, previewed []tenant.Difference) []tenant.Difference {
 	deletes, replaces := tooMany(guard.MaxDeletes, previewed, isDelete), tooMany(guard.MaxReplaces, previewed, isReplace)
 

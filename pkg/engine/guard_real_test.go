@@ -30,7 +30,7 @@ func deployNetworks(ctx *pulumi.Context, t engine.Topology) (pulumi.Map, error) 
 	for _, name := range slices.Sorted(maps.Keys(p.Ranges)) {
 		err := ctx.RegisterResource(cloudsim.TypeVPC, t.Name(name), pulumi.Map{
 			"cidrBlock": pulumi.String(p.Ranges[name]), "tags": pulumi.StringMap{"label": pulumi.String(p.Label)},
-		}, &pulumi.CustomResourceState{}, pulumi.Version(awsplugin.Version))
+		}, &pulumi.CustomResourceState{}, pulumi.Version(awsplugin.Version), pulumi.Protect(t.Protect))
 		if err != nil {
 			return nil, err
 		}
@@ -128,7 +128,7 @@ func TestAGuardOnTheRealCLI(t *testing.T) {
 	require.Empty(t, res.Changes)
 	require.Equal(t, 3, res.Resources)
 	require.Equal(t, before, c.changes(t), "nothing was changed")
-	require.ElementsMatch(t, []string{"t1-a", "t1-b", "t1-c"}, c.inState(t, "acme"))
+	require.ElementsMatch(t, []string{"t1-a", "t1-b", "t1-c"}, c.inState(t))
 
 	t.Log("a requested preview serves the guard too")
 
@@ -160,7 +160,7 @@ func TestAGuardOnTheRealCLI(t *testing.T) {
 	require.Empty(t, res.Report)
 	require.Equal(t, 1, res.Changes["delete"])
 	require.JSONEq(t, `"green"`, string(res.Outputs["label"]))
-	require.ElementsMatch(t, []string{"t1-a", "t1-c", "t1-d"}, c.inState(t, "acme"))
+	require.ElementsMatch(t, []string{"t1-a", "t1-c", "t1-d"}, c.inState(t))
 
 	t.Log("with a refresh, the guard sees what is really there")
 
@@ -175,7 +175,7 @@ func TestAGuardOnTheRealCLI(t *testing.T) {
 	require.NotNil(t, res.Failure)
 	require.Equal(t, tenant.KindApproval, res.Failure.Kind, "the state has it yet")
 	requireProcesses(t, 2, run(guarded(c.networks("green", fourth, plan.StepRefresh, plan.StepUp))))
-	require.ElementsMatch(t, []string{"t1-a", "t1-c"}, c.inState(t, "acme"))
+	require.ElementsMatch(t, []string{"t1-a", "t1-c"}, c.inState(t))
 
 	t.Log("two topologies are previewed as one")
 
@@ -193,4 +193,19 @@ func TestAGuardOnTheRealCLI(t *testing.T) {
 	res = run(op)
 	require.NotNil(t, res.Failure)
 	require.Equal(t, []tenant.Difference{{Type: cloudsim.TypeVPC, Name: "t2-c", Action: "delete"}}, res.Exceeds.Report)
+
+	t.Log("no approval takes away what is protected")
+
+	op = c.networks("green", fourth, plan.StepUp)
+	op.Topologies[0].Protect = true
+	requireProcesses(t, 1, run(op))
+
+	before = c.changes(t)
+	op = guarded(c.networks("green", third, plan.StepUp))
+	op.Topologies[0].Protect = true
+	res = run(op)
+	require.NotNil(t, res.Failure)
+	require.Contains(t, res.Failure.Hint, "protected")
+	require.Nil(t, res.Exceeds)
+	require.Equal(t, before, c.changes(t))
 }

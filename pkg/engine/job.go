@@ -192,6 +192,8 @@ func (j *job) make(ctx context.Context, c call) *tenant.Failure {
 		return j.remove(ctx)
 	case plan.StepPurge:
 		return j.purge(ctx)
+	case plan.StepCutover:
+		// It is not for the engine.
 	}
 
 	return &tenant.Failure{Kind: tenant.KindInvalid, Message: "unknown step " + string(c.step), Hint: "the plan is newer than this worker"}

@@ -17,6 +17,8 @@ func (j *job) up(ctx context.Context, c call) *tenant.Failure {
 		return failure
 	}
 
+	// What was previewed is no more.
+	j.previewed = nil
 	col := newCollector(c.step, 0, j.notify)
 	options := []optup.Option{
 		optup.Parallel(j.order.Settings.Parallel), optup.SuppressProgress(), optup.SuppressOutputs(), optup.Color(noColor),

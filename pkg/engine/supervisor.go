@@ -312,7 +312,8 @@ func (s *supervisor) relabel(failure *tenant.Failure) {
 	case tenant.KindMemory:
 		failure.Message = s.memory.verdict()
 	case tenant.KindTransient, tenant.KindThrottled, tenant.KindQuota, tenant.KindDenied, tenant.KindInvalid,
-		tenant.KindLocked, tenant.KindIntegrity, tenant.KindConflict, tenant.KindUnknown:
+		tenant.KindLocked, tenant.KindIntegrity, tenant.KindConflict, tenant.KindApproval, tenant.KindCutover,
+		tenant.KindWaiting, tenant.KindUnknown:
 	}
 }
 

@@ -25,9 +25,13 @@ func guard(op *engine.Operation, rec tenant.Record, p plan.Plan) {
 
 // guarded reports whether a plan updates what serves. A first provision has nothing
 // to lose, what a change of tier removes was announced by it, and a way back must
-// not wait.
+// not wait. What goes on with one of these, such as the up that protects what now
+// serves, is a part of it.
 func guarded(rec tenant.Record, p plan.Plan) bool {
-	serves := rec.Applied
+	serves, last := rec.Applied, rec.Last
+	if goesOn := last != nil && last.Failure == nil && last.Sequence == rec.DesiredSeq; goesOn {
+		return false
+	}
 
 	return serves != nil && serves.Spec.Phase != tenant.PhaseAbsent && p.Generation == max(serves.Generation, 1) &&
 		p.Leaving == nil && p.End != plan.EndBack && slices.Contains(p.Steps, plan.StepUp)

@@ -320,14 +320,23 @@ func TestFirstProvisionIsNotGuarded(t *testing.T) {
 
 	synctest.Test(t, func(t *testing.T) {
 		w := newWatchedWorld(t)
+		b := w.catalog[watched]
+		b.Protect = true
+		w.catalog[watched] = b
 		w.deliver(t, "m2", event(2, tenant.EventDeleted))
 		w.engine.forget()
 
 		e := created(3)
 		e.Tier = watched
 		w.deliver(t, "m3", e)
-		require.Nil(t, w.newest(t).Guard)
-		require.Equal(t, up(), w.newest(t).Steps)
+		require.Equal(t, [][]plan.Step{up(), up()}, w.engine.steps(), "the second one protects what stands")
+
+		for _, op := range w.engine.operations() {
+			require.Nil(t, op.Guard)
+		}
+
+		w.deliver(t, "m4", updated(4, "large"))
+		require.NotNil(t, w.newest(t).Guard)
 	})
 }
 
