@@ -11,7 +11,11 @@ import (
 // waitForPool spaces the looks of a tenant for its pool. Each costs a receive, of
 // which a message has a hundred, and a pool takes many minutes; but whoever made
 // it tells those who wait, so that the last look is not what they wait for.
-func waitForPool() Backoff { return Backoff{Min: 5 * time.Second, Max: time.Minute} }
+func waitForPool() Backoff {
+	const shortest, longest = 5 * time.Second, time.Minute
+
+	return Backoff{Min: shortest, Max: longest}
+}
 
 // plan makes the plan of a tenant, with what its pool has.
 func (t *tenure) plan(rec tenant.Record) (plan.Plan, error) {
@@ -42,8 +46,8 @@ func (t *tenure) waiting(rec tenant.Record, failure *tenant.Failure) operationDo
 // tellWaiting lets those go on who wait for a pool that is there now, or will not
 // be. If it cannot, they look by themselves.
 func (t *tenure) tellWaiting(done operationDone, rec tenant.Record) {
-	s := done.settlement
-	if final := s.Applied != nil && !s.Partial || s.GaveUp; !final || t.Pools == nil {
+	// A part of the way serves already.
+	if s := done.settlement; t.Pools == nil || s.Applied == nil && !s.GaveUp {
 		return
 	}
 
