@@ -14,8 +14,8 @@ import (
 // backoff: what failed may be just what was changed.
 const (
 	createExpression = "SET layout_version = :layout, tenant_id = :id, desired = :desired, desired_seq = :next, " +
-		"applied_seq = :zero, failed_seq = :zero, fence = :zero, clean_fence = :zero, work_round = :zero, tenant_phase = :phase, tenant_tier = :tier, " +
-		"created_at = :now, updated_at = :now"
+		"applied_seq = :zero, failed_seq = :zero, fence = :zero, clean_fence = :zero, work_round = :zero, " +
+		"tenant_phase = :phase, tenant_tier = :tier, created_at = :now, updated_at = :now"
 	createCondition = "attribute_not_exists(pk)"
 
 	acceptExpression = "SET desired = :desired, desired_seq = :next, tenant_phase = :phase, tenant_tier = :tier, updated_at = :now " +
