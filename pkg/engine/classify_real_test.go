@@ -228,6 +228,9 @@ func crashed() []reported {
 
 func invalid() []reported {
 	return []reported{
+		// The state would say that it passes.
+		{message: "waiting for EC2 VPC Peering Connection (pcx-0a1b2c3d) create: unexpected state 'failed', " +
+			"wanted target 'active, pending-acceptance'. last error: Failed due to incorrect VPC-ID, Account ID, or overlapping CIDR range"},
 		{message: "creating RDS DB Instance (x): operation error RDS: CreateDBInstance, " + v2 +
 			"api error InvalidParameterValue: Invalid DB engine version 9.9"},
 		{message: "InvalidParameterCombination: The DB instance and EC2 security group are in different VPCs. The DB instance is in " +

@@ -28,6 +28,7 @@ var (
 				`an update is in progress`, `in-progress management operation`, `you must wait \d+ seconds`,
 				`unable to (start|stop) the service that is still draining`, `not in (an? )?available state`),
 		},
+		{kind: tenant.KindInvalid, pattern: text(`overlapping CIDR range`)},
 		{kind: tenant.KindThrottled, pattern: text(`created, updated,? or deleted simultaneously`, `rate exceeded`)},
 		{
 			kind: tenant.KindConflict, hint: hintExists,
