@@ -112,6 +112,8 @@ func TestForChangesTheTier(t *testing.T) {
 		{"back, called off after a death", in("silo").to("baked").works().to("silo").dies(up).to("baked"), "up t2 +t1, baking t1 guarded > applied, baking t1 guarded"},
 		{"back, third tier", in("silo").to("baked").works().to("silo").dies("begin").to("free"), "prepare-delete up t2 -t1, retiring t1 stood guarded > more"},
 		{"back, third tier after a death", in("silo").to("baked").works().to("silo").dies(up).to("free"), "up t2 +t1, baking t1 guarded > more, baking t1 guarded"},
+		{"back, and no longer protected", in("silo").to("baked").works().unguarded("silo").to("silo").dies(up).to("baked"), "up t2 +t1, baking t1 guarded > applied, baking t1 guarded"},
+		{"as before a refused update", in("standard").asks(tenant.EventSuspended).givesUp().to("gold").works().asks(tenant.EventResumed).to("standard"), "up t1 > applied"},
 		{"third tier while baking", in("silo").to("baked").works().to("free"), "prepare-delete up t2 -t1, retiring t1 guarded > more"},
 		{"third tier while baking, after a death", in("silo").to("baked").works().asks(tenant.EventSuspended).dies(up).to("free"), "up t2 +t1, baking t1 guarded > more, baking t1 guarded"},
 		{"third tier once that is done", in("silo").to("baked").works().to("free").works(), "up t3 +t2, building t3 > applied, baking t2 guarded"},

@@ -102,6 +102,15 @@ func (s *story) refusesSilently() *story {
 	return s.hears(tenant.Event{Type: tenant.EventCutoverConfirmed, Token: s.tokens[len(s.tokens)-1], Refused: true})
 }
 
+// unguarded has the catalog no longer protect a tier.
+func (s *story) unguarded(tier string) *story {
+	b := s.catalog[tier]
+	b.Protect, b.FinalSnapshot = false, false
+	s.catalog[tier] = b
+
+	return s
+}
+
 func (s *story) copied() *story {
 	c := *s
 
