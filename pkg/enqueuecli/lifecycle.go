@@ -22,8 +22,13 @@ func (a *app) provisionCommand() *cobra.Command {
 		Long: `Create a tenant in a tier and a region.
 
 A tenant that exists is left alone, unless --overwrite is given: then it is
-stated anew, and parameters that are not given are forgotten.`,
-		Example: `  enqueue provision acme --tier standard --region eu-west-1 --wait
+stated anew, and parameters that are not given are forgotten.
+
+The tenants of some tiers live in a pool, which is a tenant too: of a tier whose
+name begins with pool-, with that name and the region as its id. The first one to
+need it asks for it and waits; provision it before, and sign-ups take seconds.`,
+		Example: `  enqueue provision pool-free-eu-west-1 --tier pool-free --region eu-west-1 --wait
+  enqueue provision acme --tier standard --region eu-west-1 --wait
   enqueue provision acme --tier enterprise --region eu-west-1 --set seats=25 --set-json 'zones=["a","b"]'
   enqueue provision acme --tier free --region eu-west-1 --dry-run`,
 		Args:              oneTenant,
