@@ -1,6 +1,7 @@
 package programs
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"regexp"
@@ -102,6 +103,12 @@ func subnetRange(vpc netip.Prefix, index int) netip.Prefix {
 	}
 
 	return netip.PrefixFrom(netip.AddrFrom4(address), bits)
+}
+
+// rangeOf is the range of a topology's network: what the pool of its tier gave, or
+// else the parameter cidr.
+func rangeOf(topology engine.Topology, cidr string) (netip.Prefix, error) {
+	return parseRange(cmp.Or(topology.Network, cidr))
 }
 
 // parseRange reads the range of a VPC and explains what is wrong with it.

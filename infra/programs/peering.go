@@ -198,13 +198,3 @@ func (p SiloParameters) admitted(part string, hub Hub) netip.Prefix {
 
 	return netip.Prefix{}
 }
-
-// ownRange is the range of a topology's network: what the pool of its tier gave, or
-// else its parameter.
-func (p SiloParameters) ownRange(topology engine.Topology) (netip.Prefix, error) {
-	if topology.Network == "" {
-		return parseRange(p.CIDR)
-	}
-
-	return parseRange(topology.Network)
-}

@@ -40,6 +40,14 @@ func TestSiloTakesItsBlock(t *testing.T) {
 	}
 }
 
+func TestSharedTakesItsBlock(t *testing.T) {
+	t.Parallel()
+
+	out := must(t, programs.Shared(), topology(func(top *engine.Topology) { top.Network = "10.64.16.0/20" }))
+	require.Equal(t, "10.64.16.0/20", out.inputs("t1-vpc")["cidrBlock"])
+	require.Equal(t, []any{[]any{"10.64.16.0/20"}}, admitted(out, "t1-db-access"))
+}
+
 // admitted are the ranges that the ingress rules of a security group name.
 func admitted(out outcome, name string) []any {
 	rules, _ := out.inputs(name)["ingress"].([]any)

@@ -14,7 +14,7 @@ import (
 
 // SharedParameters are the parameters of Shared.
 type SharedParameters struct {
-	// CIDR is the range of the VPC: private, /16 to /24.
+	// CIDR is the range of the VPC: private, /16 to /24. Where the tier has addresses, a block of those is.
 	CIDR string `json:"cidr"`
 	// AZs is the number of availability zones.
 	AZs int `bounds:"2..6" json:"azs"`
@@ -97,7 +97,7 @@ func checkShared(p SharedParameters) error {
 }
 
 func deployShared(ctx *pulumi.Context, topology engine.Topology, p SharedParameters) (pulumi.Map, error) {
-	cidr, err := parseRange(p.CIDR)
+	cidr, err := rangeOf(topology, p.CIDR)
 	if err != nil {
 		return nil, err
 	}

@@ -114,7 +114,7 @@ func checkSilo(p SiloParameters) error {
 }
 
 func deploySilo(ctx *pulumi.Context, topology engine.Topology, p SiloParameters) (pulumi.Map, error) {
-	cidr, err := p.ownRange(topology)
+	cidr, err := rangeOf(topology, p.CIDR)
 	if err != nil {
 		return nil, err
 	}

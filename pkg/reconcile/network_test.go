@@ -293,6 +293,7 @@ func TestNoOperationBeginsWithoutItsRange(t *testing.T) {
 		rec := w.accept(t, createdPooled())
 
 		began := false
+
 		w.table.Intercept(func(string) error {
 			// Once the operation shows in the row.
 			if item := w.table.Item("tenant#acme"); item["progress"] != nil && !began {
