@@ -81,10 +81,12 @@ func testDriftSince(t *testing.T, open registrytest.Open) {
 	require.Equal(t, began, since(time.Hour))
 
 	w.now = w.now.Add(time.Minute)
+
 	require.Equal(t, began, since(time.Hour), "it is remembered")
 	require.Equal(t, began.Add(time.Minute), since(2*time.Hour), "another interval begins anew")
 
 	w.now = w.now.Add(time.Minute)
+
 	require.Zero(t, since(0))
 	require.Equal(t, began.Add(2*time.Minute), since(2*time.Hour), "as does one that was off")
 
