@@ -27,6 +27,21 @@ func changedProperties(m apitype.StepEventMetadata) []string {
 	}
 }
 
+// foundOp is what a refresh found, by the words that it has where it is a step of
+// its own. Where it goes before another step the engine does not say.
+func foundOp(m apitype.StepEventMetadata) apitype.OpType {
+	switch {
+	case m.Op != apitype.OpRefresh:
+		return m.Op
+	case m.New == nil:
+		return apitype.OpDelete
+	case len(m.DetailedDiff)+len(m.Diffs) > 0:
+		return apitype.OpUpdate
+	default:
+		return apitype.OpSame
+	}
+}
+
 // drift names the properties in which the cloud differs from the state: those
 // that changed, those that are missing in the cloud, and those that are extra.
 //

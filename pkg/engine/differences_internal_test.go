@@ -4,9 +4,48 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/pulumi/pulumi/sdk/v3/go/auto/events"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/stretchr/testify/require"
+
+	"github.com/lessor-dev/lessor/pkg/plan"
+	"github.com/lessor-dev/lessor/pkg/tenant"
 )
+
+// A refresh before an up tells what it found, which nobody can see afterwards. What
+// the up does about it is no drift.
+func TestDriftBeforeAnUp(t *testing.T) {
+	t.Parallel()
+
+	const vpc = "aws:ec2/vpc:Vpc"
+
+	col := newCollector(plan.StepUp, 0, func(Progress) {})
+	done := func(op apitype.OpType, name string, is bool, diffs ...string) {
+		m := apitype.StepEventMetadata{Op: op, URN: "urn:pulumi:acme::lessor::" + vpc + "::" + name, Type: vpc, Diffs: diffs}
+
+		m.Old = &apitype.StepEventStateMetadata{Custom: true, Inputs: map[string]any{"tags": "a"}}
+		if is {
+			m.New = &apitype.StepEventStateMetadata{Custom: true, Inputs: map[string]any{"tags": "b"}, Outputs: map[string]any{"state": "x"}}
+		}
+
+		col.see(events.EngineEvent{EngineEvent: apitype.EngineEvent{ResOutputsEvent: &apitype.ResOutputsEvent{Metadata: m}}})
+	}
+
+	done(apitype.OpRefresh, "gone", false)
+	done(apitype.OpRefresh, "lost", false)
+	done(apitype.OpRefresh, "changed", true, "tags")
+	done(apitype.OpRefresh, "same", true)
+	done(apitype.OpCreate, "gone", true)
+	done(apitype.OpUpdate, "changed", true, "tags")
+	done(apitype.OpDelete, "old", false)
+
+	require.Equal(t, []tenant.Difference{
+		{Type: vpc, Name: "gone", Action: "delete", Drift: true},
+		{Type: vpc, Name: "lost", Action: "delete", Drift: true},
+		{Type: vpc, Name: "changed", Action: "update", Properties: []string{"tags"}, Drift: true},
+	}, col.report())
+	require.Len(t, col.present, 3)
+}
 
 func TestDrift(t *testing.T) {
 	t.Parallel()

@@ -33,9 +33,8 @@ type collector struct {
 	mutex sync.Mutex
 	// planned is how many resources the step has to do with, as far as known.
 	planned int
-	// began and ended hold the URNs of resources that are worked on, refreshing
-	// those that are being read.
-	began, ended, refreshing map[string]bool
+	// began and ended hold the URNs of resources that are worked on.
+	began, ended map[string]bool
 	// present are the URNs of the resources in the state, as far as the step
 	// touched them.
 	present     map[string]bool
@@ -54,15 +53,14 @@ type diagnostic struct {
 
 func newCollector(step plan.Step, planned int, notify func(Progress)) *collector {
 	return &collector{
-		step:       step,
-		notify:     notify,
-		stream:     make(chan events.EngineEvent, eventBuffer),
-		planned:    planned,
-		began:      map[string]bool{},
-		ended:      map[string]bool{},
-		refreshing: map[string]bool{},
-		present:    map[string]bool{},
-		changes:    map[string]int{},
+		step:    step,
+		notify:  notify,
+		stream:  make(chan events.EngineEvent, eventBuffer),
+		planned: planned,
+		began:   map[string]bool{},
+		ended:   map[string]bool{},
+		present: map[string]bool{},
+		changes: map[string]int{},
 	}
 }
 
@@ -148,7 +146,6 @@ func (c *collector) begin(m apitype.StepEventMetadata) {
 	defer c.mutex.Unlock()
 
 	c.began[m.URN] = true
-	c.refreshing[m.URN] = m.Op == apitype.OpRefresh
 
 	if m.Old != nil && c.step == plan.StepPreview {
 		c.present[m.URN] = true
@@ -175,6 +172,10 @@ func (c *collector) end(m apitype.StepEventMetadata) {
 		return
 	}
 
+	// A refresh that goes before another step tells what it found as well.
+	refreshed := c.step == plan.StepRefresh || m.Op == apitype.OpRefresh
+	m.Op = foundOp(m)
+
 	c.mutex.Lock()
 	c.ended[m.URN] = true
 
@@ -186,12 +187,9 @@ func (c *collector) end(m apitype.StepEventMetadata) {
 		}
 	}
 
-	// A refresh that goes before another step tells what it found as well.
-	if refreshed := c.step == plan.StepRefresh || c.refreshing[m.URN]; refreshed && (m.Op == apitype.OpUpdate || m.Op == apitype.OpDelete) {
+	if refreshed && (m.Op == apitype.OpUpdate || m.Op == apitype.OpDelete) {
 		c.differ(m)
 	}
-
-	delete(c.refreshing, m.URN)
 
 	progress := Progress{
 		Step:     c.step,
