@@ -58,6 +58,8 @@ type fleet struct {
 	workDir string
 	workers []*workerProcess
 	source  string
+	// failures are the newest that a test has seen and goes on from.
+	failures map[tenant.ID]int64
 }
 
 type workerProcess struct {
@@ -67,17 +69,20 @@ type workerProcess struct {
 	exited chan error
 }
 
+func awsConfig() aws.Config {
+	return aws.Config{
+		Region:       "us-east-1",
+		BaseEndpoint: aws.String(local.URL()),
+		Credentials:  credentials.NewStaticCredentialsProvider("local", "local", ""),
+	}
+}
+
 // newFleet makes a queue and a table for this test alone, so that tests can
 // run at once and no worker takes another test's messages.
 func newFleet(t *testing.T, workers int, extra ...string) *fleet {
 	t.Helper()
 
-	cfg := aws.Config{
-		Region:       "us-east-1",
-		BaseEndpoint: aws.String(local.URL()),
-		Credentials:  credentials.NewStaticCredentialsProvider("local", "local", ""),
-	}
-
+	cfg := awsConfig()
 	name := strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name()))
 	queueURL, deadURL := makeQueues(t, cfg, name)
 	resultsURL, _ := makeQueues(t, cfg, name+"-results")
@@ -92,9 +97,10 @@ func newFleet(t *testing.T, workers int, extra ...string) *fleet {
 		aws:   cfg,
 		table: table,
 
-		workDir: filepath.Join(dir, "work"),
-		source:  "test/" + name,
-		rows:    registry.New(dynamodb.NewFromConfig(cfg), registry.Config{Table: table}, time.Now),
+		workDir:  filepath.Join(dir, "work"),
+		failures: map[tenant.ID]int64{},
+		source:   "test/" + name,
+		rows:     registry.New(dynamodb.NewFromConfig(cfg), registry.Config{Table: table}, time.Now),
 	}
 	queueConfig := queue.Config{URL: queueURL, DeadLetterURL: deadURL, VisibilityTimeout: time.Minute, PollWait: time.Second}
 	f.queue = queue.New(sqs.NewFromConfig(cfg), queueConfig)

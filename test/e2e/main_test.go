@@ -14,9 +14,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sethvargo/go-envconfig"
+
 	"github.com/lessor-dev/lessor/infra/programs"
 	"github.com/lessor-dev/lessor/internal/localaws"
+	"github.com/lessor-dev/lessor/internal/localaws/cloudsim"
 	"github.com/lessor-dev/lessor/pkg/engine"
+	"github.com/lessor-dev/lessor/pkg/enqueuecli"
 	"github.com/lessor-dev/lessor/pkg/worker"
 )
 
@@ -24,6 +28,9 @@ import (
 // second program that links pulumi-aws. It has no prefix of ours, or the worker
 // would warn of it.
 const workerVariable = "E2E_WORKER"
+
+// enqueueVariable makes it the command enqueue.
+const enqueueVariable = "E2E_ENQUEUE"
 
 // local is the one environment of all tests: each uses tenants of its own.
 var local *localaws.Env //nolint:gochecknoglobals // set once by TestMain
@@ -36,6 +43,10 @@ func TestMain(m *testing.M) {
 		maps.Copy(all, testPrograms())
 
 		worker.Main(all)
+	}
+
+	if os.Getenv(enqueueVariable) != "" {
+		os.Exit(enqueuecli.Main(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, envconfig.OsLookuper()))
 	}
 
 	flag.Parse()
@@ -59,7 +70,8 @@ func runAll(m *testing.M) int {
 	defer os.RemoveAll(dir)
 
 	local, err = localaws.Start(context.Background(), localaws.Options{
-		BinDir: filepath.Join(root(), ".bin"), Dir: filepath.Join(dir, "aws"), Intercept: denying,
+		BinDir: filepath.Join(root(), ".bin"), Dir: filepath.Join(dir, "aws"), Cloud: cloudsim.Options{Now: now},
+		Intercept: func(emulator http.Handler) http.Handler { return outputs.watch(denying(emulator)) },
 	})
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "starting local mode: %v\nhint: run `make tools`\n", err)
