@@ -3,6 +3,7 @@ package programs_test
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 
@@ -51,11 +52,15 @@ func (r *recorder) Call(args pulumi.MockCallArgs) (resource.PropertyMap, error) 
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
-	call := args.Token
-	for _, name := range args.Args.StableKeys() {
-		call += " " + string(name) + "=" + args.Args[name].StringValue()
+	names := args.Args.StableKeys()
+	texts := make([]string, 0, 1+len(names))
+
+	texts = append(texts, args.Token)
+	for _, name := range names {
+		texts = append(texts, string(name)+"="+args.Args[name].StringValue())
 	}
 
+	call := strings.Join(texts, " ")
 	r.calls[call] = true
 
 	if !r.exists[call] {
