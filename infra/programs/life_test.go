@@ -214,7 +214,7 @@ func TestSiloLife(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.Equal(t, []tenant.Difference{
-		{Type: drifted.Type, Name: "t1-db", Action: "update", Properties: []string{"backupRetentionPeriod"}},
+		{Type: drifted.Type, Name: "t1-db", Action: "update", Properties: []string{"backupRetentionPeriod"}, Drift: true},
 	}, l.must(plan.StepRefresh).Report)
 
 	l.must(plan.StepRefresh, plan.StepUp)

@@ -53,8 +53,8 @@ func drifted() result.Event {
 	e.Type, e.Outputs = result.TypeDrifted, nil
 	e.Outcome.Steps, e.Outcome.Changes = []string{"refresh"}, nil
 	e.Outcome.Report = []tenant.Difference{
-		{Type: "aws:rds/instance:Instance", Name: "acme-db", Action: "update", Properties: []string{"allocatedStorage"}},
-		{Type: "aws:kms/alias:Alias", Name: "acme", Action: "delete"},
+		{Type: "aws:rds/instance:Instance", Name: "acme-db", Action: "update", Properties: []string{"allocatedStorage"}, Drift: true},
+		{Type: "aws:kms/alias:Alias", Name: "acme", Action: "delete", Drift: true},
 	}
 
 	return e

@@ -38,6 +38,7 @@ tiers:
   bulky: {program: bulky}
   slow: {program: slow}
   wired: {program: wired}
+  kept: {program: wired, retainDays: 30}
   failing: {program: failing, maxAttempts: 2}
   enterprise:
     program: silo

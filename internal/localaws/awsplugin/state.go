@@ -80,7 +80,8 @@ func (t *resourceType) observed(r cloudsim.Resource, olds resource.PropertyMap) 
 		key := resource.PropertyKey(name)
 		old, given := olds[key]
 
-		if value, ok := r.Inputs[name]; ok && (given || len(olds) == 0) {
+		// What AWS chooses is nobody's input; what it does not choose, somebody set.
+		if value, ok := r.Inputs[name]; ok && (given || len(olds) == 0 || !p.computed) {
 			inputs[key] = wrap(value, p.secret || hidden(old))
 		}
 	}
