@@ -127,6 +127,6 @@ func begun(t *testing.T, l local, id tenant.ID, stack tenant.Stack) {
 
 	held, err := lease.New(client, table, lease.Config{Duration: time.Minute, Margin: time.Second}).Acquire(t.Context(), rec, "message")
 	require.NoError(t, err)
-	require.NoError(t, reg.Begin(t.Context(), id, held.Token(), 1, stack, nil))
+	require.NoError(t, reg.Begin(t.Context(), id, held.Token(), registry.Beginning{Round: 1, Stack: stack}))
 	require.NoError(t, reg.Release(t.Context(), id, held.Token(), true))
 }

@@ -44,9 +44,7 @@ func absent(rec tenant.Record, spec tenant.Spec, now time.Time) (Plan, error) {
 		}
 	}
 
-	if rec.Change != nil {
-		p.Change, p.Beside = noted(rec), besideOfDeletion(rec)
-	}
+	p.Change, p.Beside = Noted(rec), besideOfDeletion(rec)
 
 	if !prepared(rec) {
 		p.Steps = append(p.Steps, StepPrepareDelete)

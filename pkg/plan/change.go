@@ -37,7 +37,7 @@ func change(rec tenant.Record, p Plan, standing *tenant.Applied, now time.Time) 
 		back.End = EndMore
 
 		return back, nil
-	case present.Stage == tenant.StageCutover && (!interrupted(rec) || over(rec, p, now)) && !differs(present.Other, p.Spec, p.Blueprint):
+	case present.Stage == tenant.StageCutover && waits(rec, p, now):
 		return cutover(rec, p, standing, now), nil
 	default:
 		return build(rec, p, standing, *present, now), nil
@@ -70,6 +70,19 @@ func standBy(rec tenant.Record, p Plan, now time.Time) Plan {
 	p.Beside, p.Change, p.Then = &c.Other, c, c
 
 	return p
+}
+
+// waits reports that the new topology is as the hook was told, or that there is
+// nothing more to wait for.
+func waits(rec tenant.Record, p Plan, now time.Time) bool {
+	if differs(rec.Change.Other, p.Spec, p.Blueprint) {
+		return false
+	}
+
+	_, answered := answerTo(rec)
+	again := unserved(rec, tenant.RequestReprovision) && !answered
+
+	return over(rec, p, now) || !interrupted(rec) && !again
 }
 
 // over reports that the hook had its say, or its time. What stopped on the way
@@ -255,7 +268,7 @@ func retire(rec tenant.Record, p Plan, end End) Plan {
 // leave has the plan's up no longer declare the topology beside. What is guarded
 // is prepared for that.
 func leave(rec tenant.Record, p Plan) Plan {
-	p.Change, p.Leaving = noted(rec), &rec.Change.Other
+	p.Change, p.Leaving = Noted(rec), &rec.Change.Other
 	if p.Change.Guarded {
 		p.Steps = slices.Insert(p.Steps, slices.Index(p.Steps, StepUp), StepPrepareDelete)
 	}
@@ -263,9 +276,13 @@ func leave(rec tenant.Record, p Plan) Plan {
 	return p
 }
 
-// noted is the change with what only the newest operation tells, which the next
-// one replaces.
-func noted(rec tenant.Record) *tenant.Change {
+// Noted is the row's tier change with what only the newest operation tells, which
+// the next one replaces. It is nil if none is under way.
+func Noted(rec tenant.Record) *tenant.Change {
+	if rec.Change == nil {
+		return nil
+	}
+
 	c := *rec.Change
 	c.Guarded = guarded(rec)
 

@@ -3,20 +3,19 @@ package reconcile
 import (
 	"crypto/rand"
 	"fmt"
-	"reflect"
 	"slices"
 
 	"github.com/oklog/ulid/v2"
 
 	"github.com/lessor-dev/lessor/pkg/cutover"
 	"github.com/lessor-dev/lessor/pkg/plan"
+	"github.com/lessor-dev/lessor/pkg/registry"
 	"github.com/lessor-dev/lessor/pkg/tenant"
 )
 
-// begin records what a successor must know of a plan even if nothing else is
-// ever written: where the state is, which names are used, and how far a tier
-// change is.
-func (t *tenure) begin(rec *tenant.Record, p plan.Plan, stack tenant.Stack) error {
+// begun is the row as it is while a plan is done. A tier change that begins gets
+// its id.
+func begun(rec tenant.Record, p plan.Plan, stack tenant.Stack) tenant.Record {
 	if c := p.Change; c != nil && c.ID == "" {
 		c.ID = ulid.Make().String()
 		if p.Then != nil {
@@ -24,21 +23,33 @@ func (t *tenure) begin(rec *tenant.Record, p plan.Plan, stack tenant.Stack) erro
 		}
 	}
 
-	if len(p.Steps) == 0 || rec.Stack == stack && reflect.DeepEqual(rec.Change, p.Change) {
-		return nil
+	if len(p.Steps) > 0 {
+		rec.Stack, rec.Change = stack, p.Change
 	}
 
-	return t.record(rec, stack, p.Change)
+	return rec
 }
 
-func (t *tenure) record(rec *tenant.Record, stack tenant.Stack, change *tenant.Change) error {
-	if err := t.Rows.Begin(t.ctx, rec.ID, t.lease.Token(), t.round, stack, change); err != nil {
-		return fmt.Errorf("recording the stack: %w", err)
+// record writes what a successor must know even if nothing else is ever written:
+// where the state is, which names are used, how far a tier change is, and which
+// operation is under way.
+func (t *tenure) record(rec tenant.Record, progress *tenant.Progress) error {
+	err := t.Rows.Begin(t.ctx, rec.ID, t.lease.Token(), registry.Beginning{
+		Round: t.round, Stack: rec.Stack, Change: rec.Change, Progress: progress,
+	})
+	if err != nil {
+		return fmt.Errorf("recording the operation: %w", err)
 	}
 
-	rec.Stack, rec.Change = stack, change
-
 	return nil
+}
+
+// noted is a tier change with what only an operation that failed tells, which the
+// outcome of the next one replaces.
+func noted(rec tenant.Record, failed tenant.Outcome) *tenant.Change {
+	rec.Progress, rec.Last = nil, &failed
+
+	return plan.Noted(rec)
 }
 
 // conclude says what to record once the steps of a plan are done, or failed.
@@ -49,6 +60,7 @@ func (t *tenure) conclude(rec tenant.Record, p plan.Plan, done *operationDone) e
 	}
 
 	if done.result.Failure != nil {
+		done.settlement.Change = noted(rec, done.settlement.Outcome)
 		t.judgeFailure(rec, p, done)
 
 		return nil
@@ -108,7 +120,8 @@ func (t *tenure) ask(rec tenant.Record, p plan.Plan, done *operationDone) error 
 		c.Outputs = done.result.Outputs
 	}
 
-	if err := t.record(&rec, s.Stack, &c); err != nil {
+	rec.Stack, rec.Change = s.Stack, &c
+	if err := t.record(rec, nil); err != nil {
 		return err
 	}
 

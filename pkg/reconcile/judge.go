@@ -152,6 +152,7 @@ func (t *tenure) compensate(rec tenant.Record, p plan.Plan, done operationDone) 
 
 	op := t.operation(rec, back)
 	op.Stack.Created = done.settlement.Stack.Created
+	rec.Change = back.Change
 
 	undone, err := t.execute(rec, op, tierOf(rec, p))
 	if err != nil {

@@ -24,14 +24,14 @@ func TestMain(m *testing.M) {
 }
 
 const (
-	acme      tenant.ID = "acme"
-	tableName           = "tenants"
-	duration            = time.Minute
-	margin              = 10 * time.Second
-	backoff             = 10 * time.Second
-	attempts            = 3
-	bake                = 24 * time.Hour
-	hookTimeout         = time.Hour
+	acme        tenant.ID = "acme"
+	tableName             = "tenants"
+	duration              = time.Minute
+	margin                = 10 * time.Second
+	backoff               = 10 * time.Second
+	attempts              = 3
+	bake                  = 24 * time.Hour
+	hookTimeout           = time.Hour
 )
 
 var errOutage = errors.New("the endpoint cannot be reached")

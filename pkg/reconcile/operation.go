@@ -246,6 +246,8 @@ func (t *tenure) refused(rec tenant.Record, cause error) (operationDone, error) 
 	done := t.nothingDone(rec, t.newOperation(rec, nil))
 	done.result.Failure = &tenant.Failure{Kind: tenant.KindInvalid, Message: invalid.Error(), Hint: invalid.Advice()}
 	done.settlement.GaveUp = true
+	// What the newest operation tells of a tier change goes with its outcome.
+	done.settlement.Change = plan.Noted(rec)
 	done.settlement.Attempts = rec.Attempts + 1
 	done.settlement.Outcome.Failure = done.result.Failure
 

@@ -14,6 +14,7 @@ import (
 	"github.com/lessor-dev/lessor/pkg/engine"
 	"github.com/lessor-dev/lessor/pkg/plan"
 	"github.com/lessor-dev/lessor/pkg/reconcile"
+	"github.com/lessor-dev/lessor/pkg/registry"
 	"github.com/lessor-dev/lessor/pkg/result"
 	"github.com/lessor-dev/lessor/pkg/tenant"
 )
@@ -267,7 +268,9 @@ func TestRefusedFirstProvisionIsRolledBack(t *testing.T) {
 
 			held, err := newLeases(w.table).Acquire(t.Context(), w.row(t), "m2")
 			require.NoError(t, err)
-			require.NoError(t, w.rows.Begin(t.Context(), acme, held.Token(), 1, tenant.Stack{Project: "lessor", Name: "acme", Shard: "shard-9"}, nil))
+			require.NoError(t, w.rows.Begin(t.Context(), acme, held.Token(), registry.Beginning{
+				Round: 1, Stack: tenant.Stack{Project: "lessor", Name: "acme", Shard: "shard-9"},
+			}))
 			require.NoError(t, w.rows.Progress(t.Context(), acme, held.Token(), tenant.Progress{OperationID: "dead", Step: "up"}))
 			w.leases.Stale(w.row(t))
 			time.Sleep(duration + margin)

@@ -20,8 +20,8 @@ type progressWriter struct {
 	dirty chan struct{}
 	// stepped ends the wait between two writes: a successor decides by the step.
 	stepped chan struct{}
-	stop  chan struct{}
-	done  chan error
+	stop    chan struct{}
+	done    chan error
 }
 
 func newProgressWriter(first tenant.Progress, now func() time.Time, write func(tenant.Progress) error) *progressWriter {

@@ -300,8 +300,8 @@ func updateKind(expression string) callKind {
 		{"fence = :next", callRaise},
 		{"REMOVE lease_owner", callRelease},
 		{"rvn = ", callRenew},
-		{"progress = ", callProgress},
 		{"stack = ", callBegin},
+		{"progress = ", callProgress},
 		{"result_pending", callNoted},
 	} {
 		if strings.Contains(expression, k.part) {

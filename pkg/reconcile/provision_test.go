@@ -28,8 +28,8 @@ func TestFirstProvisionIsRecordedAndReleasedInOneWrite(t *testing.T) {
 		outcome := w.deliver(t, "m1", created(1))
 		require.Equal(t, reconcile.Outcome{Action: reconcile.ActionDelete, Reason: reconcile.ReasonSettled}, outcome)
 
-		// Accept, acquire, begin, progress, settle, published.
-		require.Equal(t, 6, w.table.Calls("UpdateItem"))
+		// Accept, acquire, begin, settle, published.
+		require.Equal(t, 5, w.table.Calls("UpdateItem"))
 
 		rec := w.row(t)
 		free(t, rec)

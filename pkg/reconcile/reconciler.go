@@ -16,7 +16,7 @@ import (
 // Rows reads a tenant's row and writes what is known while the lease is held.
 type Rows interface {
 	Get(ctx context.Context, id tenant.ID) (tenant.Record, error)
-	Begin(ctx context.Context, id tenant.ID, token registry.Token, round int, stack tenant.Stack, change *tenant.Change) error
+	Begin(ctx context.Context, id tenant.ID, token registry.Token, b registry.Beginning) error
 	Progress(ctx context.Context, id tenant.ID, token registry.Token, progress tenant.Progress) error
 }
 

@@ -173,17 +173,15 @@ func TestTierWithoutALimitHasFiveAttempts(t *testing.T) {
 func TestTableOutageUnderTheLease(t *testing.T) {
 	t.Parallel()
 
-	// fails is which update of the tenure is refused: acquire, begin, progress,
-	// settle.
+	// fails is which update of the tenure is refused: acquire, begin, settle.
 	tests := map[string]struct {
 		fails int
 		ops   int
 		held  bool
 	}{
 		"acquiring":               {fails: 1},
-		"recording the stack":     {fails: 2},
-		"recording the operation": {fails: 3},
-		"recording the outcome":   {fails: 4, ops: 1, held: true},
+		"recording the operation": {fails: 2},
+		"recording the outcome":   {fails: 3, ops: 1, held: true},
 	}
 
 	for name, tt := range tests {

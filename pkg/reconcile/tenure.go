@@ -213,8 +213,8 @@ func (t *tenure) run(rec tenant.Record) (operationDone, error) {
 	return done, nil
 }
 
-// attempt makes a plan, has it done, and says what to record. rec gets what was
-// recorded before that.
+// attempt makes a plan, has it done, and says what to record. rec becomes the row
+// as it was meanwhile.
 func (t *tenure) attempt(rec *tenant.Record) (operationDone, error) {
 	p, err := t.plan(*rec)
 	if err != nil {
@@ -224,10 +224,7 @@ func (t *tenure) attempt(rec *tenant.Record) (operationDone, error) {
 	op := t.operation(*rec, p)
 	guard(&op, *rec, p)
 
-	if err := t.begin(rec, p, op.Stack); err != nil {
-		return operationDone{}, err
-	}
-
+	*rec = begun(*rec, p, op.Stack)
 	done := t.nothingDone(*rec, op)
 
 	if len(p.Steps) > 0 {
@@ -269,6 +266,9 @@ func (t *tenure) tidied(rec tenant.Record, done operationDone) (operationDone, e
 	}
 
 	if look.lost() || look.interrupted() {
+		// Whoever comes next makes it all once more.
+		look.settlement.Change = noted(rec, done.settlement.Outcome)
+
 		return look, nil
 	}
 
@@ -293,13 +293,12 @@ func (t *tenure) execute(rec tenant.Record, op engine.Operation, tier string) (o
 	ctx, cancel := t.operationContext()
 	defer cancel(nil)
 
-	// The row shows the operation before it begins, so that a successor knows
-	// that it was under way even if nothing else of it is ever written.
 	write := func(p tenant.Progress) error { return t.Rows.Progress(ctx, rec.ID, t.lease.Token(), p) }
 	first := tenant.Progress{OperationID: op.ID, Step: string(op.Steps[0]), StartedAt: started.UTC(), UpdatedAt: started.UTC()}
 
-	if err := write(first); err != nil {
-		return operationDone{}, fmt.Errorf("recording the operation: %w", err)
+	rec.Stack = op.Stack
+	if err := t.record(rec, &first); err != nil {
+		return operationDone{}, err
 	}
 
 	t.Observer.OperationStarted(op, rec.DesiredSeq, tier)

@@ -52,12 +52,13 @@ func testChangeBegins(t *testing.T, open registrytest.Open) {
 	w, token := working(t, open)
 	stack := tenant.Stack{Project: "p", Name: "n", Shard: "s", Generation: 2}
 
-	require.NoError(t, w.Begin(t.Context(), acme, token, 1, stack, building()))
+	require.NoError(t, w.Begin(t.Context(), acme, token, registry.Beginning{Round: 1, Stack: stack, Change: building()}))
 	require.Equal(t, stack, w.get(t).Stack)
 	require.Equal(t, building(), w.get(t).Change)
 
-	require.NoError(t, w.Begin(t.Context(), acme, token, 1, stack, nil))
+	require.NoError(t, w.Begin(t.Context(), acme, token, registry.Beginning{Round: 1, Stack: stack, Progress: &tenant.Progress{OperationID: "op-1", Step: "up"}}))
 	require.Nil(t, w.get(t).Change)
+	require.Equal(t, &tenant.Progress{OperationID: "op-1", Step: "up"}, w.get(t).Progress)
 }
 
 func testChangeIsKept(t *testing.T, open registrytest.Open) {
@@ -95,10 +96,12 @@ func testLateBegin(t *testing.T, open registrytest.Open) {
 	_, err := w.Settle(t.Context(), acme, token, s)
 	require.NoError(t, err)
 
-	require.ErrorIs(t, w.Begin(t.Context(), acme, token, s.Round, tenant.Stack{Name: "x"}, building()), registry.ErrLeaseLost)
+	late := registry.Beginning{Round: s.Round, Stack: s.Stack, Change: building()}
+	require.ErrorIs(t, w.Begin(t.Context(), acme, token, late), registry.ErrLeaseLost)
 	require.Equal(t, baking(), w.get(t).Change)
 
-	require.NoError(t, w.Begin(t.Context(), acme, token, s.Round+1, s.Stack, building()), "the next round begins")
+	late.Round++
+	require.NoError(t, w.Begin(t.Context(), acme, token, late), "the next round begins")
 	require.Equal(t, building(), w.get(t).Change)
 }
 

@@ -35,7 +35,7 @@ func testRelease(t *testing.T, open registrytest.Open, clean bool, want int64) {
 	t.Helper()
 
 	w, token := working(t, open)
-	require.NoError(t, w.Begin(t.Context(), acme, token, 1, tenant.Stack{Project: "p", Name: "n", Shard: "s"}, nil))
+	require.NoError(t, w.Begin(t.Context(), acme, token, registry.Beginning{Round: 1, Stack: tenant.Stack{Project: "p", Name: "n", Shard: "s"}}))
 	require.NoError(t, w.Progress(t.Context(), acme, token, tenant.Progress{OperationID: "op-1", Step: "up", Done: 1, Planned: 2}))
 
 	rec := w.get(t)

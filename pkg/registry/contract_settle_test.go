@@ -295,7 +295,7 @@ func testSettleLost(t *testing.T, open registrytest.Open) {
 			require.ErrorIs(t, err, registry.ErrLeaseLost, name)
 		}
 
-		require.ErrorIs(t, w.Begin(t.Context(), acme, stranger, 1, tenant.Stack{Name: "x"}, nil), registry.ErrLeaseLost, name)
+		require.ErrorIs(t, w.Begin(t.Context(), acme, stranger, registry.Beginning{Round: 1, Stack: tenant.Stack{Name: "x"}}), registry.ErrLeaseLost, name)
 		require.ErrorIs(t, w.Progress(t.Context(), acme, stranger, tenant.Progress{}), registry.ErrLeaseLost, name)
 		require.ErrorIs(t, w.Release(t.Context(), acme, stranger, true), registry.ErrLeaseLost, name)
 		require.ErrorIs(t, w.ReleaseSeen(t.Context(), acme, stranger, 1, true), registry.ErrLeaseLost, name)

@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	beginExpression       = "SET stack = :stack, updated_at = :now"
-	beginChangeExpression = beginExpression + recordChange
-	beginEndExpression    = beginExpression + " REMOVE tier_change"
-	progressExpression    = "SET progress = :progress"
-	publishExpression     = "REMOVE result_pending"
-	publishCondition      = "result_pending = :operation"
+	beginExpression    = "SET stack = :stack, updated_at = :now"
+	beginProgress      = ", progress = :progress"
+	beginNoChange      = " REMOVE tier_change"
+	progressExpression = "SET progress = :progress"
+	publishExpression  = "REMOVE result_pending"
+	publishCondition   = "result_pending = :operation"
 
 	// The progress stays: where there is some, it is of an operation whose
 	// outcome nobody recorded, which the next plan must know.
@@ -52,26 +52,49 @@ func checkReason(reason string) error {
 	return nil
 }
 
-// Begin records the stack of a tenant, and how far a tier change is, before an
-// operation to which they are new. round is that of the operation's settlement.
-func (r *Registry) Begin(ctx context.Context, id tenant.ID, token Token, round int, stack tenant.Stack, change *tenant.Change) error {
-	value, err := document(stack)
+// Beginning is what the row says from before an operation on.
+type Beginning struct {
+	// Round is that of the operation's settlement.
+	Round int
+	Stack tenant.Stack
+	// Change is how far a tier change is, nil if none is under way.
+	Change *tenant.Change
+	// Progress is of the operation. nil leaves what is there.
+	Progress *tenant.Progress
+}
+
+// Begin records in one write all that a successor must know of an operation of
+// which nothing else is ever written.
+func (r *Registry) Begin(ctx context.Context, id tenant.ID, token Token, b Beginning) error {
+	stack, err := document(b.Stack)
 	if err != nil {
 		return err
 	}
 
-	u := update{expression: beginEndExpression, condition: heldCondition + roundCondition, values: item{
-		":stack": value, nowValue: number(r.now().UnixMilli()), ":me": text(token.Owner), ":fence": number(token.Fence),
-		":round": number(roundOf(token, round)),
+	u := update{expression: beginExpression, condition: heldCondition + roundCondition, values: item{
+		":stack": stack, nowValue: number(r.now().UnixMilli()), ":me": text(token.Owner), ":fence": number(token.Fence),
+		":round": number(roundOf(token, b.Round)),
 	}}
 
-	if change != nil {
-		u.expression = beginChangeExpression
-
-		if u.values[":change"], err = changeDocument(*change); err != nil {
+	if b.Progress != nil {
+		if u.values[":progress"], err = document(*b.Progress); err != nil {
 			return err
 		}
+
+		u.expression += beginProgress
 	}
+
+	if b.Change == nil {
+		u.expression += beginNoChange
+
+		return r.underLease(ctx, id, u)
+	}
+
+	if u.values[":change"], err = changeDocument(*b.Change); err != nil {
+		return err
+	}
+
+	u.expression += recordChange
 
 	return r.underLease(ctx, id, u)
 }
