@@ -65,8 +65,8 @@ func TestNetworksOfATierDoNotOverlap(t *testing.T) {
 
 	f.create("spoke-1", "peered")
 	f.create("spoke-2", "peered")
-	f.done("spoke-1")
-	f.done("spoke-2")
+	f.ready("spoke-1")
+	f.ready("spoke-2")
 
 	one, two := networkOf(t, "spoke-1"), networkOf(t, "spoke-2")
 	require.False(t, one.Overlaps(two))
@@ -91,14 +91,14 @@ func TestNetworksOfATierDoNotOverlap(t *testing.T) {
 
 	t.Log("until another one is gone")
 	f.delete("spoke-1")
-	f.gone("spoke-1")
+	f.left("spoke-1")
 	f.send(f.event(tenant.EventReprovision, "spoke-3", time.Now(), nil))
 	f.applied("spoke-3", 2)
 	require.Equal(t, one, networkOf(t, "spoke-3"))
 
 	for _, id := range []tenant.ID{"spoke-2", "spoke-3"} {
 		f.delete(id)
-		f.gone(id)
+		f.left(id)
 	}
 
 	for _, r := range []cloudsim.Resource{table, hub} {

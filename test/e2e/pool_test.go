@@ -50,8 +50,8 @@ func withPoolCatalog(t *testing.T) string {
 	return "LESSOR_CATALOG=" + path
 }
 
-// row reads the row of a tenant.
-func (f *fleet) row(id tenant.ID) tenant.Record {
+// rowOf reads the row of a tenant.
+func (f *fleet) rowOf(id tenant.ID) tenant.Record {
 	f.t.Helper()
 
 	rec, err := f.rows.Get(f.t.Context(), id)
@@ -60,15 +60,15 @@ func (f *fleet) row(id tenant.ID) tenant.Record {
 	return rec
 }
 
-// done waits until nothing is left to do for a tenant, and requires that it went
+// ready waits until nothing is left to do for a tenant, and requires that it went
 // well.
-func (f *fleet) done(id tenant.ID) tenant.Record {
+func (f *fleet) ready(id tenant.ID) tenant.Record {
 	f.t.Helper()
 
 	var rec tenant.Record
 
 	f.await(fmt.Sprintf("%s to be done", id), 2*time.Minute, func() bool {
-		rec = f.row(id)
+		rec = f.rowOf(id)
 
 		return rec.Exists() && !rec.NeedsWork() && rec.Lease.Owner == ""
 	})
@@ -82,11 +82,11 @@ func (f *fleet) lodgesLater(id, pool tenant.ID) {
 	f.t.Helper()
 
 	f.await(fmt.Sprintf("%s to wait", id), time.Minute, func() bool {
-		last := f.row(id).Last
+		last := f.rowOf(id).Last
 
 		return last != nil && last.Failure != nil && last.Failure.Kind == tenant.KindWaiting
 	})
-	require.Contains(f.t, f.row(id).Last.Failure.Message, "waiting for pool "+pool.String())
+	require.Contains(f.t, f.rowOf(id).Last.Failure.Message, "waiting for pool "+pool.String())
 }
 
 func (f *fleet) delete(id tenant.ID) {
@@ -94,12 +94,12 @@ func (f *fleet) delete(id tenant.ID) {
 	f.send(f.event(tenant.EventDeleted, id, time.Now(), func(e *tenant.Event) { e.AcceptDataLoss = true }))
 }
 
-// gone waits until nothing of a tenant is left.
-func (f *fleet) gone(id tenant.ID) {
+// left waits until nothing of a tenant is left.
+func (f *fleet) left(id tenant.ID) {
 	f.t.Helper()
 
 	f.await(fmt.Sprintf("%s to be gone", id), 2*time.Minute, func() bool {
-		rec := f.row(id)
+		rec := f.rowOf(id)
 
 		return !rec.NeedsWork() && rec.Lease.Owner == "" && rec.Applied.Spec.Phase == tenant.PhaseAbsent
 	})
@@ -110,12 +110,12 @@ func (f *fleet) refused(id tenant.ID) *tenant.Failure {
 	f.t.Helper()
 
 	f.await(fmt.Sprintf("%s to be refused", id), time.Minute, func() bool {
-		rec := f.row(id)
+		rec := f.rowOf(id)
 
 		return rec.Exists() && !rec.NeedsWork() && rec.FailedSeq > rec.AppliedSeq
 	})
 
-	return f.row(id).Last.Failure
+	return f.rowOf(id).Last.Failure
 }
 
 // succeeded is when the first operation of a tenant went well.
@@ -154,7 +154,7 @@ func TestPoolOfATier(t *testing.T) {
 	f.create("second", "business")
 	f.lodgesLater("first", lodge)
 
-	first, second, pool := f.done("first"), f.done("second"), f.done(lodge)
+	first, second, pool := f.ready("first"), f.ready("second"), f.ready(lodge)
 	require.Equal(t, "shared", pool.Applied.Blueprint.Program)
 	require.Equal(t, pool.Outputs["sharedEndpoint"], first.Outputs["sharedEndpoint"])
 	require.Equal(t, pool.Outputs["clusterArn"], second.Outputs["clusterArn"])
@@ -182,7 +182,7 @@ func TestPoolOfATier(t *testing.T) {
 
 	t.Log("and goes on serving")
 	f.create("third", "free")
-	require.Equal(t, pool.Outputs["sharedEndpoint"], f.done("third").Outputs["sharedEndpoint"])
+	require.Equal(t, pool.Outputs["sharedEndpoint"], f.ready("third").Outputs["sharedEndpoint"])
 
 	t.Log("once they are gone it can go, and leaves nothing")
 
@@ -191,11 +191,11 @@ func TestPoolOfATier(t *testing.T) {
 	}
 
 	for _, id := range []tenant.ID{"first", "second", "third"} {
-		f.gone(id)
+		f.left(id)
 	}
 
 	f.delete(lodge)
-	f.gone(lodge)
+	f.left(lodge)
 
 	standing, err = local.Cloud().OfTenant(t.Context(), lodge.String())
 	require.NoError(t, err)
@@ -203,8 +203,8 @@ func TestPoolOfATier(t *testing.T) {
 
 	t.Log("the next tenant brings it back")
 	f.create("fourth", "free")
-	require.NotEmpty(t, f.done("fourth").Outputs["sharedEndpoint"])
-	require.Equal(t, 2, f.row(lodge).Applied.Generation)
+	require.NotEmpty(t, f.ready("fourth").Outputs["sharedEndpoint"])
+	require.Equal(t, 2, f.rowOf(lodge).Applied.Generation)
 
 	f.signUps(20)
 }
@@ -225,7 +225,7 @@ func (f *fleet) signUps(n int) {
 
 		f.create(id, "free")
 
-		for rec := f.row(id); rec.AppliedSeq == 0; rec = f.row(id) {
+		for rec := f.rowOf(id); rec.AppliedSeq == 0; rec = f.rowOf(id) {
 			require.Less(f.t, time.Since(began), time.Minute, "%+v", rec.Last)
 			time.Sleep(10 * time.Millisecond)
 		}
