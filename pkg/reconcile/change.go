@@ -63,7 +63,7 @@ func (t *tenure) conclude(rec tenant.Record, p plan.Plan, done *operationDone) e
 		done.settlement.Change = noted(rec, done.settlement.Outcome)
 		t.judgeFailure(rec, p, done)
 
-		return nil
+		return nil //nolint:nilerr // the failure is what to record
 	}
 
 	if p.End == plan.EndAsk {
@@ -81,7 +81,7 @@ func (t *tenure) conclude(rec tenant.Record, p plan.Plan, done *operationDone) e
 		s.Applied, s.Outputs = t.applied(rec, p), outputsOf(rec, p, *done)
 		s.Partial, s.Keep, s.Attempts = true, true, 0
 	case plan.EndWait:
-		t.await(rec, p, done)
+		await(rec, p, done)
 	case plan.EndBack:
 		done.result.Failure, s.Outcome.Failure, s.GaveUp = p.Failure, p.Failure, true
 	case plan.EndAsk:
@@ -91,7 +91,7 @@ func (t *tenure) conclude(rec tenant.Record, p plan.Plan, done *operationDone) e
 }
 
 // await has the tenant wait for its data hook. Until then it is what it was.
-func (t *tenure) await(rec tenant.Record, p plan.Plan, done *operationDone) {
+func await(rec tenant.Record, p plan.Plan, done *operationDone) {
 	is := *rec.Applied
 	is.Requests = p.Requests
 
@@ -141,11 +141,12 @@ func (t *tenure) ask(rec tenant.Record, p plan.Plan, done *operationDone) error 
 		s.Outcome.Failure = done.result.Failure
 		t.judgeFailure(rec, p, done)
 
-		return nil
+		return nil //nolint:nilerr // the failure is what to record
 	}
 
 	c.Asked = true
-	t.await(rec, p, done)
+
+	await(rec, p, done)
 
 	return nil
 }

@@ -140,7 +140,7 @@ func TestLooksByTheClock(t *testing.T) {
 				require.Empty(t, rec.Unpublished)
 				require.False(t, rec.NeedsWork())
 
-				var told []result.Type
+				var told []result.Type //nolint:prealloc // nil where nobody is told
 				for _, e := range w.publisher.published() {
 					told = append(told, e.Type)
 				}
