@@ -115,10 +115,11 @@ func (p *Pools) vacant(ctx context.Context, pool tenant.Record) error {
 	}
 }
 
-// poolOf is the pool that a tenant shall live in, "" if in none.
+// poolOf is the pool that a tenant shall live in, "" if in none. A tenant that
+// shall not be has no tier.
 func (p *Pools) poolOf(spec tenant.Spec) tenant.ID {
 	tier := p.Catalog.PoolTier(spec.Tier)
-	if spec.Phase == tenant.PhaseAbsent || tier == "" {
+	if tier == "" {
 		return ""
 	}
 

@@ -274,7 +274,7 @@ func TestSettledPoolCallsThoseWhoWait(t *testing.T) {
 		sent := w.take()
 		require.Len(t, sent, 2)
 
-		for i, id := range []tenant.ID{"a", "b"} {
+		for i, id := range []tenant.ID{"b", "a"} {
 			require.Equal(t, id, sent[i].Tenant)
 			require.Equal(t, tenant.EventDue, sent[i].Type)
 
