@@ -36,6 +36,7 @@ func (r *recorder) NewResource(args pulumi.MockResourceArgs) (string, resource.P
 
 	if args.TypeToken == "aws:ec2/vpc:Vpc" {
 		state["arn"] = resource.NewStringProperty("arn:aws:ec2:eu-west-1:123456789012:vpc/" + args.Name)
+		state["mainRouteTableId"] = resource.NewStringProperty("main-of-" + args.Name)
 	}
 
 	state["keyId"] = resource.NewStringProperty("key-of-" + args.Name)

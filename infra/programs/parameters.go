@@ -36,6 +36,7 @@ var forms = map[string]*regexp.Regexp{ //nolint:gochecknoglobals // a constant
 	"certificateArn": regexp.MustCompile(`^(arn:aws[a-z-]*:(acm|iam):[a-z0-9-]*:\d{12}:(server-)?certificate/[\w+=,.@/-]+)?$`),
 	// https://docs.aws.amazon.com/AmazonECR/latest/userguide/repository-create.html
 	"repositoryArn": regexp.MustCompile(arnPartition + `ecr` + arnPlace + `repository/[a-z0-9][a-z0-9._/-]{1,255}$`),
+	"service":       regexp.MustCompile(serviceForm),
 	"scheme":        regexp.MustCompile(`^https?$`),
 	// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/resource-ids.html
 	"vpcId":           regexp.MustCompile(`^vpc-[0-9a-f]{8,17}$`),

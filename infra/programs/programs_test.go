@@ -109,6 +109,8 @@ func TestBadParametersAreNamed(t *testing.T) {
 		"shared, public range":   {common, `"cidr": "8.8.0.0/16"`, "cidr: 8.8.0.0/16 is not private"},
 		"shared, growth to less": {common, `"maxStorageGiB": 20`, "maxStorageGiB: 20 must be 0 or above"},
 		"shared, term":           {common, `"logRetentionDays": 31`, "logRetentionDays: 31 is none of"},
+		"shared, no service":     {common, `"endpoints": ["ECR"]`, `endpoints: "ECR" must match`},
+		"shared, service twice":  {common, `"endpoints": ["sqs", "sqs"]`, "endpoints: sqs is named twice"},
 		"shared, no repository":  {common, `"repositoryArns": ["app"]`, `repositoryArns: "app" must match`},
 		"shared, twice the same": {
 			common, `"repositoryArns": ["arn:aws:ecr:eu-west-1:123456789012:repository/app", "arn:aws:ecr:eu-west-1:123456789012:repository/app"]`,

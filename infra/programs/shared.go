@@ -42,6 +42,8 @@ type SharedParameters struct {
 	LogRetentionDays int `json:"logRetentionDays"`
 	// CertificateARN is that of the load balancer's listener for HTTPS; without it there is one for HTTP.
 	CertificateARN string `form:"certificateArn" json:"certificateArn"`
+	// Endpoints is the services of AWS that containers reach, beside S3 and DynamoDB: there is no way to the internet.
+	Endpoints []string `bounds:"0..20" form:"service" json:"endpoints"`
 	// RepositoryARNs is the ECR repositories that images come from; without any, all of the account in the region.
 	RepositoryARNs []string `bounds:"0..50" form:"repositoryArn" json:"repositoryArns"`
 }
@@ -85,7 +87,7 @@ func sharedDefaults() SharedParameters {
 	return SharedParameters{
 		CIDR: "10.0.0.0/16", AZs: minZones, InstanceClass: "db.t4g.medium", EngineVersion: "17", StorageGiB: defaultStorageGiB,
 		BackupDays: defaultBackupDays, DatabaseName: "app", KeyDeletionDays: defaultKeyDeletion,
-		LogRetentionDays: defaultLogDays,
+		LogRetentionDays: defaultLogDays, Endpoints: []string{"ecr.api", "ecr.dkr", "logs", "sqs", "secretsmanager"},
 	}
 }
 
@@ -93,7 +95,8 @@ func checkShared(p SharedParameters) error {
 	_, rangeErr := parseRange(p.CIDR)
 
 	return errors.Join(rangeErr, checkZones(p.Zones), checkGrowth(p.StorageGiB, p.MaxStorageGiB),
-		checkLogTerm("logRetentionDays", p.LogRetentionDays), distinct("repositoryArns", p.RepositoryARNs))
+		checkLogTerm("logRetentionDays", p.LogRetentionDays), distinct("repositoryArns", p.RepositoryARNs),
+		distinct("endpoints", p.Endpoints))
 }
 
 func deployShared(ctx *pulumi.Context, topology engine.Topology, p SharedParameters) (pulumi.Map, error) {
@@ -132,6 +135,10 @@ func deployShared(ctx *pulumi.Context, topology engine.Topology, p SharedParamet
 	database, err := NewDatabase(ctx, topology, p.database(network, key, cidr), made)
 	if err != nil {
 		return nil, fmt.Errorf("declaring the database: %w", err)
+	}
+
+	if _, err := NewEndpoints(ctx, topology, EndpointsArgs{Network: network, Inside: cidr, Services: p.Endpoints}, made); err != nil {
+		return nil, fmt.Errorf("declaring the endpoints: %w", err)
 	}
 
 	compute, err := newCompute(ctx, topology, p, network, cidr, made)

@@ -13,7 +13,7 @@ import (
 )
 
 // sharedResources is how many resources a pool over two zones has.
-const sharedResources = 16
+const sharedResources = 24
 
 // lodger is a tenant of a program that gets the parameters it knows from the
 // outputs of a pool.
@@ -60,7 +60,7 @@ func TestSharedLife(t *testing.T) {
 	}
 
 	require.Equal(t, map[string]int{
-		cloudsim.TypeVPC: 1, cloudsim.TypeSubnet: 2, cloudsim.TypeSecurityGroup: 3, cloudsim.TypeKey: 1, cloudsim.TypeSubnetGroup: 1,
+		cloudsim.TypeVPC: 1, cloudsim.TypeSubnet: 2, cloudsim.TypeSecurityGroup: 4, cloudsim.TypeEndpoint: 7, cloudsim.TypeKey: 1, cloudsim.TypeSubnetGroup: 1,
 		cloudsim.TypeInstance: 1, cloudsim.TypeLogGroup: 1, cloudsim.TypeCluster: 1, cloudsim.TypeLoadBalancer: 1, cloudsim.TypeListener: 1,
 		cloudsim.TypeRole: 1,
 	}, counts, "and an alias and an inline policy, which carry no tags")

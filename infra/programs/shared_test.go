@@ -44,6 +44,11 @@ func TestShared(t *testing.T) {
 		"t1-alb-access": "aws:ec2/securityGroup:SecurityGroup", "t1-listener": "aws:lb/listener:Listener",
 		"t1-container-access": "aws:ec2/securityGroup:SecurityGroup", "t1-identity": "lessor:programs:Identity",
 		"t1-role": "aws:iam/role:Role", "t1-role-policy": "aws:iam/rolePolicy:RolePolicy",
+		"t1-endpoints": "lessor:programs:Endpoints", "t1-endpoint-access": "aws:ec2/securityGroup:SecurityGroup",
+		"t1-endpoint-s3": "aws:ec2/vpcEndpoint:VpcEndpoint", "t1-endpoint-dynamodb": "aws:ec2/vpcEndpoint:VpcEndpoint",
+		"t1-endpoint-ecr-api": "aws:ec2/vpcEndpoint:VpcEndpoint", "t1-endpoint-ecr-dkr": "aws:ec2/vpcEndpoint:VpcEndpoint",
+		"t1-endpoint-logs": "aws:ec2/vpcEndpoint:VpcEndpoint", "t1-endpoint-sqs": "aws:ec2/vpcEndpoint:VpcEndpoint",
+		"t1-endpoint-secretsmanager": "aws:ec2/vpcEndpoint:VpcEndpoint",
 	}, names)
 
 	for name, r := range out.resources {
@@ -133,6 +138,37 @@ func TestSharedAccess(t *testing.T) {
 	require.Equal(t, false, closed.outputs["serving"])
 	require.Empty(t, closed.inputs("t1-db-access")["ingress"])
 	require.Empty(t, closed.inputs("t1-alb-access")["ingress"])
+}
+
+func TestSharedEndpoints(t *testing.T) {
+	t.Parallel()
+
+	out := must(t, programs.Shared(), topology(with("endpoints", `["ecr.api"]`), with("cidr", `"10.7.0.0/20"`)))
+
+	for property, want := range map[string]any{
+		"vpcId": "t1-vpc-id", "serviceName": "com.amazonaws.eu-west-1.s3", "vpcEndpointType": "Gateway", "routeTableIds": []any{"main-of-t1-vpc"},
+	} {
+		require.Equal(t, want, out.inputs("t1-endpoint-s3")[property], property)
+	}
+
+	for property, want := range map[string]any{
+		"serviceName": "com.amazonaws.eu-west-1.ecr.api", "vpcEndpointType": "Interface", "privateDnsEnabled": true,
+		"subnetIds": []any{"t1-private-1-id", "t1-private-2-id"}, "securityGroupIds": []any{"t1-endpoint-access-id"},
+	} {
+		require.Equal(t, want, out.inputs("t1-endpoint-ecr-api")[property], property)
+	}
+
+	ingress, _ := out.inputs("t1-endpoint-access")["ingress"].([]any)
+	require.Len(t, ingress, 1)
+
+	rule, _ := ingress[0].(map[string]any)
+	require.Equal(t, []any{"10.7.0.0/20"}, rule["cidrBlocks"])
+	require.InEpsilon(t, 443.0, rule["fromPort"], 0)
+	require.NotContains(t, out.resources, "t1-endpoint-sqs")
+
+	none := must(t, programs.Shared(), topology(with("endpoints", `[]`)))
+	require.NotContains(t, none.resources, "t1-endpoint-access")
+	require.Contains(t, none.resources, "t1-endpoint-dynamodb", "it costs nothing")
 }
 
 // TestExecutionRoleStartsTasksOnly reads the policies.

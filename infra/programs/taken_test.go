@@ -67,7 +67,7 @@ func namings() map[string]naming {
 		"aws:ec2/securityGroup:SecurityGroup": {"name", 255, `^[a-zA-Z0-9 ._:/()#,@\[\]+=&;{}!$*-]+$`, "", "", ""},
 
 		"aws:ec2/vpc:Vpc": {}, "aws:ec2/subnet:Subnet": {}, "aws:ec2/routeTable:RouteTable": {}, "aws:ec2/route:Route": {},
-		"aws:ec2/routeTableAssociation:RouteTableAssociation": {}, "aws:ec2/vpcPeeringConnection:VpcPeeringConnection": {},
+		"aws:ec2/routeTableAssociation:RouteTableAssociation": {}, "aws:ec2/vpcPeeringConnection:VpcPeeringConnection": {}, "aws:ec2/vpcEndpoint:VpcEndpoint": {},
 		"aws:kms/key:Key": {}, "aws:lb/listener:Listener": {}, "aws:lb/listenerRule:ListenerRule": {},
 	}
 }

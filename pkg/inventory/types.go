@@ -55,6 +55,7 @@ func types() map[string]typ {
 		"aws:ec2/securityGroup:SecurityGroup":               {service: serviceEC2, kind: "security-group"},
 		"aws:ec2/vpcPeeringConnection:VpcPeeringConnection": {service: serviceEC2, kind: "vpc-peering-connection"},
 		"aws:ec2/routeTable:RouteTable":                     {service: serviceEC2, kind: "route-table"},
+		"aws:ec2/vpcEndpoint:VpcEndpoint":                   {service: serviceEC2, kind: "vpc-endpoint"},
 		// Routes and associations carry no tags.
 		"aws:ec2/route:Route": {byInputs: joined("routeTableId", "_", "destinationCidrBlock")},
 		"aws:ec2/routeTableAssociation:RouteTableAssociation": {byInputs: joined("subnetId", "/", "routeTableId")},

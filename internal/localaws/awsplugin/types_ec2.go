@@ -1,6 +1,10 @@
 package awsplugin
 
-import "time"
+import (
+	"time"
+
+	"github.com/lessor-dev/lessor/internal/localaws/cloudsim"
+)
 
 const ec2Timeout = 10 * time.Minute
 
@@ -51,6 +55,20 @@ func ec2Types() []resourceType {
 				"revokeRulesOnDelete": {fallback: false},
 			},
 			outputs: []string{"arn", "ownerId"},
+		},
+		{
+			typ: cloudsim.TypeEndpoint, service: "EC2", noun: "EC2 VPC Endpoint", taggable: true, timeout: ec2Timeout,
+			calls: calls{"CreateVpcEndpoint", "DescribeVpcEndpoints", "ModifyVpcEndpoint", "DeleteVpcEndpoints"},
+			inputs: map[string]property{
+				"vpcId":             {required: true, replace: true},
+				"serviceName":       {required: true, replace: true},
+				"vpcEndpointType":   {fallback: "Gateway", replace: true},
+				"subnetIds":         {},
+				"securityGroupIds":  {},
+				"routeTableIds":     {},
+				"privateDnsEnabled": {fallback: false},
+			},
+			outputs: []string{"arn", "ownerId", "state"},
 		},
 	}
 }

@@ -99,7 +99,7 @@ func fillVPC(_ *Cloud, r *Resource) {
 // https://docs.aws.amazon.com/vpc/latest/userguide/delete-vpc.html
 // https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DeleteVpc.html
 func vpcBlocked(c *Cloud, r, _ *Resource) *Error {
-	for _, typ := range []string{TypeSubnet, TypeSecurityGroup, TypeRouteTable, TypePeering} {
+	for _, typ := range []string{TypeSubnet, TypeSecurityGroup, TypeRouteTable, TypePeering, TypeEndpoint} {
 		for _, other := range c.of(typ, r.Region) {
 			if other.uses(r.ID, "vpcId", "peerVpcId") {
 				return badRequest(codeDependency, "The vpc '%s' has dependencies and cannot be deleted.", r.ID)
@@ -214,13 +214,19 @@ func subnetBlocked(c *Cloud, r, _ *Resource) *Error {
 	return nil
 }
 
-// attached reports whether a load balancer or the tasks of a service have network
-// interfaces in a subnet or with a security group. Tasks that are being stopped
+// attached reports whether a load balancer, an endpoint or the tasks of a service
+// have network interfaces in a subnet or with a security group. Tasks that are being stopped
 // have theirs until they are.
 // https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-lifecycle-explanation.html
 func (c *Cloud) attached(region, id string) bool {
 	for _, balancer := range c.of(TypeLoadBalancer, region) {
 		if balancer.uses(id, "subnets", "securityGroups") {
+			return true
+		}
+	}
+
+	for _, endpoint := range c.of(TypeEndpoint, region) {
+		if endpoint.uses(id, "subnetIds", "securityGroupIds") {
 			return true
 		}
 	}

@@ -14,6 +14,7 @@ const (
 	TypeSubnet        = "aws:ec2/subnet:Subnet"
 	TypeSecurityGroup = "aws:ec2/securityGroup:SecurityGroup"
 	TypePeering       = "aws:ec2/vpcPeeringConnection:VpcPeeringConnection"
+	TypeEndpoint      = "aws:ec2/vpcEndpoint:VpcEndpoint"
 	TypeRouteTable    = "aws:ec2/routeTable:RouteTable"
 	TypeRoute         = "aws:ec2/route:Route"
 	TypeKey           = "aws:kms/key:Key"
@@ -98,7 +99,7 @@ func kinds() map[string]kind {
 	all := map[string]kind{}
 
 	for _, part := range []map[string]kind{
-		ec2Kinds(), peeringKinds(), kmsKinds(), rdsKinds(), dataKinds(), ecsKinds(), elbKinds(), iamKinds(), logsKinds(),
+		ec2Kinds(), peeringKinds(), endpointKinds(), kmsKinds(), rdsKinds(), dataKinds(), ecsKinds(), elbKinds(), iamKinds(), logsKinds(),
 	} {
 		maps.Copy(all, part)
 	}

@@ -35,6 +35,7 @@ func taggable() map[string]string {
 		TypeSubnet:        "ec2:subnet",
 		TypeSecurityGroup: "ec2:security-group",
 		TypePeering:       "ec2:vpc-peering-connection",
+		TypeEndpoint:      "ec2:vpc-endpoint",
 		TypeRouteTable:    "ec2:route-table",
 		TypeKey:           "kms:key",
 		TypeSubnetGroup:   "rds:subgrp",
