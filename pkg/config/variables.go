@@ -101,8 +101,9 @@ func tenantVariables() map[string]variable {
 			about: "How long before the end of its lease a worker stops by itself, and after it others wait", form: aDuration + "10s",
 		},
 		"LESSOR_SWEEP_INTERVAL": {
-			about: "Time between two looks, by one worker, for tenants whose last message was lost, and for what is due by the clock. `0` never looks",
-			form:  aDuration + "5m, or 0", check: notNegative,
+			about: "Time between two looks, by one worker, for tenants whose last message was lost, and for what is due by the clock. " +
+				"`0` never looks",
+			form: aDuration + "5m, or 0", check: notNegative,
 		},
 		"LESSOR_SWEEP_AGE": {
 			about: "For how long nothing happened to such a tenant; above visibility timeout, lease and margin together",

@@ -70,21 +70,28 @@ func TestDrift(t *testing.T) {
 	}{
 		"by the provider's word": {
 			apitype.StepEventMetadata{Old: was, New: was, DetailedDiff: kinds},
-			[]string{"e", "tags.f"}, []string{"c", "d"}, []string{"a", "b"},
+			[]string{"e", "tags.f"},
+			[]string{"c", "d"},
+			[]string{"a", "b"},
 		},
 		"by names": {
 			apitype.StepEventMetadata{
 				Old: was, New: state(map[string]any{"size": 2, "color": "red"}, nil), Diffs: []string{"size", "owner", "color"},
 			},
-			[]string{"size"}, []string{"owner"}, []string{"color"},
+			[]string{"size"},
+			[]string{"owner"},
+			[]string{"color"},
 		},
 		"what is computed is no drift where an input changed": {
 			apitype.StepEventMetadata{Old: was, New: state(map[string]any{"size": 2, "owner": "a"}, map[string]any{"size": 2, "status": "down"})},
-			[]string{"size"}, nil, nil,
+			[]string{"size"},
+			nil, nil,
 		},
 		"but for want of anything else": {
 			apitype.StepEventMetadata{Old: was, New: state(was.Inputs, map[string]any{"size": 1, "owner": "a", "status": "down", "zone": "a"})},
-			[]string{"status"}, nil, []string{"zone"},
+			[]string{"status"},
+			nil,
+			[]string{"zone"},
 		},
 		"a resource that is gone": {apitype.StepEventMetadata{Op: apitype.OpDelete, Old: was}, nil, nil, nil},
 	} {

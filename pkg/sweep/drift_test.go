@@ -18,8 +18,7 @@ import (
 
 const everyDay = 24 * time.Hour
 
-// clockwork is a queue that takes what the clock sends, and has it looked at at
-// once.
+// clockwork is a queue that takes what the clock sends, and looks without delay.
 type clockwork struct {
 	t *testing.T
 	w *world
@@ -27,13 +26,13 @@ type clockwork struct {
 	looked map[tenant.ID][]time.Time
 }
 
-func (c *clockwork) Send(ctx context.Context, body []byte) (string, error) {
+func (c *clockwork) Send(_ context.Context, body []byte) (string, error) {
 	e, err := event.NewDecoder(event.OrderTime, c.w.Now).Decode(body)
 	require.NoError(c.t, err)
 	require.Equal(c.t, tenant.EventDue, e.Type)
 
 	c.looked[e.Tenant] = append(c.looked[e.Tenant], c.w.now)
-	_, _, err = c.w.rows.Accept(ctx, e)
+	_, _, err = c.w.rows.Accept(c.t.Context(), e)
 	require.NoError(c.t, err)
 	c.look(e.Tenant, c.w.now)
 
@@ -43,7 +42,7 @@ func (c *clockwork) Send(ctx context.Context, body []byte) (string, error) {
 // look settles a tenant.
 func (c *clockwork) look(id tenant.ID, looked time.Time) {
 	held := c.w.acquire(c.t, id)
-	_, err := c.w.rows.Settle(context.Background(), id, held.Token(), registry.Settlement{
+	_, err := c.w.rows.Settle(c.t.Context(), id, held.Token(), registry.Settlement{
 		Target: c.w.get(c.t, id).DesiredSeq, Applied: &tenant.Applied{At: c.w.now}, Clean: true, Quiet: true, LookedAt: looked,
 		Outcome: tenant.Outcome{OperationID: held.Token().Owner},
 	})
@@ -150,6 +149,7 @@ func TestWhoIsNotLookedAt(t *testing.T) {
 
 			w.accept(t, acme, tenant.EventCreated)
 			c.look(acme, w.now)
+			sweepOnce(t, s)
 			prepare(w, c)
 			w.pass(time.Hour)
 			sweepOnce(t, s)

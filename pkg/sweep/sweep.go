@@ -232,8 +232,9 @@ func (s *Sweeper) look(ctx context.Context, report *Report) ([]due, error) {
 
 // dueAt is when the clock makes work of a tenant, by its row or by the schedule.
 func (s *Sweeper) dueAt(rec tenant.Record, began time.Time) time.Time {
-	// What is settled is as desired, which a survey shows and Applied it does not.
-	if rec.AppliedSeq != rec.DesiredSeq || rec.Desired.Spec().Phase == tenant.PhaseAbsent {
+	// What is settled is as desired. A survey does not show what is applied, and
+	// nothing is due of what is not settled.
+	if rec.Desired.Spec().Phase == tenant.PhaseAbsent {
 		return rec.DueAt
 	}
 

@@ -122,7 +122,8 @@ func NewMetrics(reg prometheus.Registerer, tiers []string) *Metrics {
 		DriftDetected: counters("drift_detected_total",
 			"Operations that found the cloud to differ from the state.", "tier"),
 		DriftResources: counters("drift_resources_total",
-			"Resources found to differ, by whether their properties did (update) or they were there no more (delete).", "tier", "action"),
+			"Resources found to differ, by whether their properties did (update) or they were there no more (delete).",
+			"tier", "action"),
 
 		StateRepairs: counters("state_repairs_total",
 			"What was mended in the state of stacks after a worker died.", "action"),
@@ -221,7 +222,8 @@ func (m *Metrics) collectors() []prometheus.Collector {
 		m.ReceiveRequests, m.LastSuccessfulPoll, m.ReceiptsLost, m.EventsAccepted,
 		m.LeaseAcquisitions, m.LeaseRenewals, m.LeaseLost,
 		m.Operations, m.OperationDuration, m.OperationSteps, m.OperationMemory, m.OperationsInProgress,
-		m.CLIProcesses, m.ResultsPublished, m.DriftDetected, m.DriftResources, m.StateRepairs, m.OrphansFound, m.BreakerState, m.BreakerOpened,
+		m.CLIProcesses, m.ResultsPublished, m.DriftDetected, m.DriftResources, m.StateRepairs, m.OrphansFound,
+		m.BreakerState, m.BreakerOpened,
 		m.SweepRows, m.SweepDuration, m.LastSweep, m.TenantsWaiting,
 		m.Slots, m.MemoryLimit, m.Draining, m.Paused, m.BuildInfo,
 	}

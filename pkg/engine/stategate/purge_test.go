@@ -216,3 +216,14 @@ func (u unversioned) Versions(ctx context.Context, prefix string) ([]stategate.V
 
 	return versions, err
 }
+
+func (u unversioned) DeleteVersions(_ context.Context, gone []stategate.Version) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+
+	for _, v := range gone {
+		delete(u.objects, v.Key)
+	}
+
+	return nil
+}
