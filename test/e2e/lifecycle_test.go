@@ -232,7 +232,8 @@ func (f *fleet) serves(id tenant.ID, tier string) tenant.Record {
 	f.t.Helper()
 
 	return f.row(id, "to be served by "+tier, func(rec tenant.Record) bool {
-		return f.done(rec) && rec.Applied.Spec.Tier == tier
+		// A tenant that was deleted remembers its tier.
+		return f.done(rec) && rec.Applied.Spec.Tier == tier && rec.Applied.Spec.Phase != tenant.PhaseAbsent
 	})
 }
 
