@@ -131,6 +131,7 @@ func TestBridgeLife(t *testing.T) {
 	require.Empty(t, l.must(plan.StepPreview).Report)
 
 	t.Log("protection")
+
 	l.top.Protect = true
 	l.must(plan.StepUp)
 	require.Equal(t, true, l.one(cloudsim.TypeTable).Inputs["deletionProtectionEnabled"])

@@ -176,6 +176,7 @@ func TestSiloLife(t *testing.T) {
 	require.Empty(t, l.must(plan.StepPreview).Report)
 
 	t.Log("protection")
+
 	l.top.Protect = true
 	l.must(plan.StepUp)
 	require.Equal(t, true, l.database().Inputs["deletionProtection"])

@@ -104,6 +104,7 @@ func TestSharedLife(t *testing.T) {
 	require.JSONEq(t, "true", string(resumed["serving"]))
 
 	t.Log("deleted: the snapshot and its key stay")
+
 	l.top.Protect = true
 	l.must(plan.StepUp)
 	require.NotNil(t, l.run(plan.StepDestroy).Failure)

@@ -46,7 +46,9 @@ func absent(rec tenant.Record, spec tenant.Spec, now time.Time) (Plan, error) {
 
 	p.Change, p.Beside = Noted(rec), besideOfDeletion(rec)
 
-	if !prepared(rec) {
+	// Preparing takes the program, and destroying does not.
+	guarded := guards(standing.Blueprint) || standing.Blueprint.DataLoss || p.Beside != nil || Disturbed(rec)
+	if guarded && !prepared(rec) {
 		p.Steps = append(p.Steps, StepPrepareDelete)
 	}
 

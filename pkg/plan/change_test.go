@@ -123,7 +123,7 @@ func TestForChangesTheTier(t *testing.T) {
 		{"deleted while built", in("silo").to("free").dies(up).deleted(), "prepare-delete destroy remove t1, building t2 > applied"},
 		{"deleted while waiting", in("silo").to("hooked").works().deleted(), "prepare-delete destroy remove t1, cutover t2 > applied"},
 		{"deleted while baking", in("silo").to("baked").works().deleted(), "prepare-delete destroy remove t2 +t1, baking t1 guarded > applied"},
-		{"deleted while baking, unguarded", in("free").to("standard").works().deleted(), "prepare-delete destroy remove t2, baking t1 > applied"},
+		{"deleted while baking, unguarded", in("free").to("standard").works().deleted(), "destroy remove t2, baking t1 > applied"},
 		{"deleted while going back", in("silo").to("baked").works().to("silo").dies(up).deleted(), "prepare-delete destroy remove t2 +t1, building t1 stood guarded > applied"},
 		{"deleted while retiring, prepared not", in("silo").to("baked").works().asks(retire).dies(prepare).deleted(), "prepare-delete destroy remove t2 +t1, retiring t1 guarded > applied"},
 		{"deleted while retiring, prepared", in("silo").to("baked").works().asks(retire).dies(up).deleted(), "prepare-delete destroy remove t2, retiring t1 > applied"},

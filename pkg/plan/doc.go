@@ -6,7 +6,8 @@
 //
 //	absent, nothing ever began    nothing
 //	absent, gone already          nothing; purge once its retention is over
-//	absent, something stands      prepare-delete, destroy, remove
+//	absent, something stands      prepare-delete where anything is guarded,
+//	                              destroy, remove
 //	absent, leftovers only        destroy, remove
 //	present, first time           up, and another one that protects, if the tier asks for it
 //	present, new tier             see below

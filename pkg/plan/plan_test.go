@@ -79,7 +79,7 @@ func TestFor(t *testing.T) {
 		"refresh failed":                     {failed(settled(free, asking(free, "refresh")), "refresh", "refresh"), steps(refresh), 1},
 		"back to applied after a failed up":  {failed(settled(free, free), "up", "up"), steps(up), 1},
 		"back to applied after a death":      {died(settled(free, free), "up"), steps(up), 1},
-		"deleted":                            {settled(free, deleted(free, false)), steps(prepare, destroy, remove), 1},
+		"deleted":                            {settled(free, deleted(free, false)), steps(destroy, remove), 1},
 		"deleted, of a tier with a snapshot": {settled(silo, deleted(silo, false)), steps(prepare, destroy, remove), 1},
 		"deleted, data loss accepted": {
 			settled(created("fragile"), deleted(created("fragile"), true)),
@@ -87,23 +87,29 @@ func TestFor(t *testing.T) {
 		},
 		"deleted, with requests": {
 			settled(free, asking(deleted(free, false), "reprovision", "refresh", "preview")),
-			steps(prepare, destroy, remove), 1,
+			steps(destroy, remove), 1,
 		},
 		"deleted after a failed first up": {
 			failed(tenant.Record{Desired: deleted(free, false)}, "up", "up"), steps(destroy, remove), 1,
 		},
 		"deleted after a death in the first up": {died(tenant.Record{Desired: deleted(free, false)}, ""), steps(destroy, remove), 1},
 		"deletion failed early": {
-			failed(settled(free, deleted(free, false)), "prepare-delete", "prepare-delete", "destroy", "remove"),
+			failed(settled(silo, deleted(silo, false)), "prepare-delete", "prepare-delete", "destroy", "remove"),
 			steps(prepare, destroy, remove), 1,
 		},
 		"deletion failed in the destroy": {
-			failed(settled(free, deleted(free, false)), "destroy", "prepare-delete", "destroy", "remove"),
+			failed(settled(silo, deleted(silo, false)), "destroy", "prepare-delete", "destroy", "remove"),
 			steps(destroy, remove), 1,
 		},
-		"deletion died in the remove": {died(settled(free, deleted(free, false)), "remove"), steps(destroy, remove), 1},
+		"deletion, begun and failed before the destroy went on": {
+			failed(settled(silo, deleted(silo, false)), "recover", "destroy", "remove"), steps(destroy, remove), 1,
+		},
+		"deletion after a failed update": {
+			failed(settled(free, deleted(free, false)), "up", "up"), steps(prepare, destroy, remove), 1,
+		},
+		"deletion died in the remove": {died(settled(silo, deleted(silo, false)), "remove"), steps(destroy, remove), 1},
 		"deletion died early": {
-			died(settled(free, deleted(free, false)), "prepare-delete"),
+			died(settled(silo, deleted(silo, false)), "prepare-delete"),
 			steps(prepare, destroy, remove), 1,
 		},
 		"gone":                                {gone(deleted(free, false)), nil, 1},

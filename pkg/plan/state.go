@@ -94,7 +94,8 @@ func preparedFirst(rec tenant.Record) bool {
 }
 
 // prepared reports that the newest operation was past prepare-delete when it
-// stopped. A second one would make again what the destroy already deleted.
+// stopped, or had no need of it. A second one would make again what the destroy
+// already deleted.
 func prepared(rec tenant.Record) bool {
 	var step Step
 
@@ -103,6 +104,9 @@ func prepared(rec tenant.Record) bool {
 		step = Step(rec.Progress.Step)
 	case rec.Last != nil && rec.Last.Failure != nil && slices.Contains(rec.Last.Steps, string(StepDestroy)):
 		step = Step(rec.Last.Failure.Step)
+		if !slices.Contains(rec.Last.Steps, string(StepPrepareDelete)) {
+			return true
+		}
 	}
 
 	return step == StepDestroy || step == StepRemove

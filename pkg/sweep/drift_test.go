@@ -26,15 +26,15 @@ type clockwork struct {
 	looked map[tenant.ID][]time.Time
 }
 
-func (c *clockwork) Send(_ context.Context, body []byte) (string, error) {
+func (c *clockwork) Send(ctx context.Context, body []byte) (string, error) {
 	e, err := event.NewDecoder(event.OrderTime, c.w.Now).Decode(body)
 	require.NoError(c.t, err)
 	require.Equal(c.t, tenant.EventDue, e.Type)
 
 	c.looked[e.Tenant] = append(c.looked[e.Tenant], c.w.now)
-	_, _, err = c.w.rows.Accept(c.t.Context(), e)
+	_, _, err = c.w.rows.Accept(ctx, e)
 	require.NoError(c.t, err)
-	c.look(e.Tenant, c.w.now)
+	c.look(e.Tenant, c.w.now) //nolint:contextcheck // the helpers of the test have its own
 
 	return "id", nil
 }
