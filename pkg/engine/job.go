@@ -158,7 +158,7 @@ func (j *job) concludeState() {
 
 	failure := *failureOf(refused)
 	failure.Step = step
-	j.result.Failure, j.result.Clean = &failure, false
+	j.result.Failure, j.result.Clean, j.result.Refused = &failure, false, failure.Kind
 }
 
 func (j *job) make(ctx context.Context, c call) *tenant.Failure {

@@ -70,6 +70,9 @@ type Result struct {
 	Orphans []string        `json:"orphans,omitempty"`
 	// Complaints are for the log: what went wrong and did no harm.
 	Complaints []string `json:"complaints,omitempty"`
+	// Refused is why a write of the state was refused, "" if none was: the kind
+	// of Failure then.
+	Refused tenant.Kind `json:"refused,omitempty"`
 	// StackCreated reports that the stack has a checkpoint.
 	StackCreated bool `json:"stackCreated"`
 	// Clean reports that every CLI process ended by itself, so that it

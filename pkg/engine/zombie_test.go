@@ -111,6 +111,7 @@ func TestAnOperationThatWasTakenOverWritesNothing(t *testing.T) {
 
 	require.NotNil(t, old.Failure)
 	require.Equal(t, tenant.KindLeaseLost, old.Failure.Kind, old.Failure)
+	require.Equal(t, tenant.KindLeaseLost, old.Refused)
 	require.False(t, old.Clean)
 	require.Equal(t, left, final, "the state is the successor's")
 	require.Equal(t, []string{".pulumi/meta.yaml", ".pulumi/stacks/lessor/acme.json"}, stateKeys(b.keys(t)), "no lock is left")

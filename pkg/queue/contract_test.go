@@ -364,6 +364,16 @@ func testDepth(t *testing.T, h harness) {
 	depth, err := q.Depth(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, queue.Depth{Visible: 2, InFlight: 1}, depth)
+
+	dead, err := q.DeadLetterDepth(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, dead)
+
+	require.NoError(t, q.DeadLetter(t.Context(), receiveOne(t, q), "code", "reason"))
+
+	dead, err = q.DeadLetterDepth(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, queue.Depth{Visible: 1}, dead)
 }
 
 func testMissingQueue(t *testing.T, h harness) {

@@ -135,6 +135,11 @@ func TestDeniedNamesVariableAndPermission(t *testing.T) {
 
 			return err
 		},
+		"counting the messages of LESSOR_DEAD_LETTER_QUEUE_URL https://d: access denied; the role needs sqs:GetQueueAttributes": func(ctx context.Context) error {
+			_, err := q.DeadLetterDepth(ctx)
+
+			return err
+		},
 		"extending message m: LESSOR_QUEUE_URL https://q: access denied; the role needs sqs:ChangeMessageVisibility": func(ctx context.Context) error {
 			return q.Extend(ctx, m)
 		},

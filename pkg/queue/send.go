@@ -130,8 +130,22 @@ type Depth struct {
 	Delayed  int
 }
 
-// Depth asks SQS for its approximate counts, which lag behind.
+// Depth asks SQS for the approximate counts of the queue of events, which lag
+// behind.
 func (q *Queue) Depth(ctx context.Context) (Depth, error) {
+	return q.depth(ctx, variableURL, q.cfg.URL)
+}
+
+// DeadLetterDepth is Depth for the dead-letter queue.
+func (q *Queue) DeadLetterDepth(ctx context.Context) (Depth, error) {
+	if q.cfg.DeadLetterURL == "" {
+		return Depth{}, fmt.Errorf("counting dead letters: %s %w", variableDeadLetterURL, errNotConfigured)
+	}
+
+	return q.depth(ctx, variableDeadLetterURL, q.cfg.DeadLetterURL)
+}
+
+func (q *Queue) depth(ctx context.Context, variable, url string) (Depth, error) {
 	names := []types.QueueAttributeName{
 		types.QueueAttributeNameApproximateNumberOfMessages,
 		types.QueueAttributeNameApproximateNumberOfMessagesNotVisible,
@@ -139,18 +153,18 @@ func (q *Queue) Depth(ctx context.Context) (Depth, error) {
 	}
 
 	out, err := q.api.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
-		QueueUrl:       aws.String(q.cfg.URL),
+		QueueUrl:       aws.String(url),
 		AttributeNames: names,
 	}, attemptTimeout(attemptSlack))
 	if err != nil {
-		return Depth{}, fmt.Errorf("counting the messages of %w", explain(err, variableURL, q.cfg.URL, "sqs:GetQueueAttributes"))
+		return Depth{}, fmt.Errorf("counting the messages of %w", explain(err, variable, url, "sqs:GetQueueAttributes"))
 	}
 
 	var counts [3]int
 
 	for i, name := range names {
 		if counts[i], err = strconv.Atoi(out.Attributes[string(name)]); err != nil {
-			return Depth{}, fmt.Errorf("counting the messages of %s %s: %s: %w", variableURL, q.cfg.URL, name, err)
+			return Depth{}, fmt.Errorf("counting the messages of %s %s: %s: %w", variable, url, name, err)
 		}
 	}
 

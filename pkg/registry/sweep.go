@@ -22,7 +22,8 @@ const (
 
 	// surveyProjection leaves out what makes rows large.
 	surveyProjection = "pk, layout_version, desired, desired_seq, applied_seq, failed_seq, fence, clean_fence, hold_reason, not_before, " +
-		"attempts, result_pending, due_at, looked_at, created_at, updated_at, lease_owner, rvn, lease_ms, lease_until, lease_message"
+		"attempts, approval_pending, result_pending, due_at, looked_at, created_at, updated_at, " +
+		"lease_owner, rvn, lease_ms, lease_until, lease_message"
 )
 
 // ClaimSweep makes owner the one who sweeps, for d by the wall clock, and

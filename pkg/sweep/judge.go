@@ -23,11 +23,17 @@ const (
 	ReasonDue Reason = "due"
 	// ReasonUncreated: events came for a tenant that was never created.
 	ReasonUncreated Reason = "uncreated"
+	// ReasonFailed: the last change was given up on, and people or the next event
+	// must put it right.
+	ReasonFailed Reason = "failed"
+	// ReasonApproval: the last change exceeds its tier's guard, and people must
+	// approve it.
+	ReasonApproval Reason = "approval"
 )
 
 // Reasons lists every reason, for metrics that start at zero.
 func Reasons() []Reason {
-	return []Reason{ReasonWork, ReasonResult, ReasonHeld, ReasonBackoff, ReasonDue, ReasonUncreated}
+	return []Reason{ReasonWork, ReasonResult, ReasonHeld, ReasonBackoff, ReasonDue, ReasonUncreated, ReasonFailed, ReasonApproval}
 }
 
 // finding is what a look at a row led to.
@@ -57,7 +63,15 @@ func judge(rec tenant.Record, stale bool, now time.Time, age time.Duration) find
 	case byClock(rec, now) && !held:
 		return finding{waiting: ReasonDue, nudge: true, event: tenant.EventDue}
 	case !forgotten(rec, now, age):
-		return finding{}
+		return finding{waiting: forPeople(rec)}
+	default:
+		return left(rec, held)
+	}
+}
+
+// left decides on a row to which nothing happened for long.
+func left(rec tenant.Record, held bool) finding {
+	switch {
 	case rec.NeedsWork():
 		return finding{waiting: ReasonWork, end: held, nudge: true, event: tenant.EventNudged}
 	case rec.Unpublished != "":
@@ -66,7 +80,20 @@ func judge(rec tenant.Record, stale bool, now time.Time, age time.Duration) find
 		return finding{waiting: ReasonUncreated, end: held}
 	default:
 		// Later events would be handed over to the dead holder.
-		return finding{end: held}
+		return finding{waiting: forPeople(rec), end: held}
+	}
+}
+
+// forPeople is why nothing goes on with a tenant by itself, "" if something does
+// or nothing needs to.
+func forPeople(rec tenant.Record) Reason {
+	switch {
+	case rec.NeedsWork() || rec.FailedSeq <= rec.AppliedSeq:
+		return ""
+	case rec.Pending != nil:
+		return ReasonApproval
+	default:
+		return ReasonFailed
 	}
 }
 

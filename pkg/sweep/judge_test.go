@@ -28,7 +28,30 @@ func TestJudge(t *testing.T) {
 		"no row":          {change: func(r *tenant.Record) { *r = tenant.Record{ID: "a"} }},
 		"young":           {change: func(r *tenant.Record) { r.UpdatedAt = young }},
 		"settled":         {change: settled},
-		"given up":        {change: func(r *tenant.Record) { r.FailedSeq = 2 }},
+		"given up":        {change: func(r *tenant.Record) { r.FailedSeq = 2 }, waiting: sweep.ReasonFailed},
+		"just given up":   {change: func(r *tenant.Record) { r.FailedSeq, r.UpdatedAt = 2, now }, waiting: sweep.ReasonFailed},
+		"failed and held": {change: func(r *tenant.Record) { r.FailedSeq, r.Hold = 2, "x" }},
+		"failed, put right since": {
+			change: func(r *tenant.Record) { r.FailedSeq, r.AppliedSeq = 1, 2 },
+		},
+		"failed, a new change is young": {
+			change: func(r *tenant.Record) { r.FailedSeq, r.DesiredSeq, r.UpdatedAt = 2, 3, now },
+		},
+		"failed, worked on": {change: func(r *tenant.Record) { r.FailedSeq = 2; lease(r) }},
+		"failed, result not told": {
+			change: func(r *tenant.Record) { r.FailedSeq, r.Unpublished = 2, "op" }, waiting: sweep.ReasonResult, nudge: true,
+		},
+		"failed, dead owner": {
+			change: func(r *tenant.Record) { r.FailedSeq = 2; lease(r) }, stale: true, waiting: sweep.ReasonFailed, end: true,
+		},
+		"awaits approval": {
+			change: func(r *tenant.Record) { r.FailedSeq, r.Pending = 2, &tenant.Pending{} }, waiting: sweep.ReasonApproval,
+		},
+		"approved": {
+			change: func(r *tenant.Record) {
+				r.FailedSeq, r.DesiredSeq, r.UpdatedAt, r.Pending = 2, 3, now, &tenant.Pending{}
+			},
+		},
 		"held":            {change: func(r *tenant.Record) { r.Hold = "x" }, waiting: sweep.ReasonHeld},
 		"young and held":  {change: func(r *tenant.Record) { r.Hold, r.UpdatedAt = "x", now }, waiting: sweep.ReasonHeld},
 		"settled, held":   {change: func(r *tenant.Record) { settled(r); r.Hold, r.Unpublished = "x", "op" }},

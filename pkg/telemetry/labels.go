@@ -29,6 +29,8 @@ func (m *Metrics) initialise() {
 	touch(m.LeaseRenewals, "ok", "lost", "error")
 	touch(m.LeaseLost, "stolen", "deadline")
 	touch(m.ResultsPublished, "ok", "error")
+	// A late writer, and somebody else at the state. Others are as rare as they are bad.
+	touch(m.StateWritesRefused, string(tenant.KindLeaseLost), string(tenant.KindConflict))
 
 	for _, t := range event.Types() {
 		touch(m.MessagesReceived, event.TypeName(t))

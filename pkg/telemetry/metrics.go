@@ -28,6 +28,10 @@ type Metrics struct {
 	ReceiptsLost         prometheus.Counter
 	EventsAccepted       *prometheus.CounterVec // type, changed
 
+	QueueMessages *prometheus.GaugeVec   // queue, state
+	QueueCounts   *prometheus.CounterVec // queue, outcome
+	BacklogAge    *prometheus.GaugeVec   // no labels; a vector, since it may have no value
+
 	LeaseAcquisitions *prometheus.CounterVec // outcome
 	LeaseRenewals     *prometheus.CounterVec // outcome
 	LeaseLost         *prometheus.CounterVec // reason
@@ -46,22 +50,29 @@ type Metrics struct {
 	DriftDetected  *prometheus.CounterVec // tier
 	DriftResources *prometheus.CounterVec // tier, action
 
-	StateRepairs *prometheus.CounterVec // action
-	OrphansFound prometheus.Counter
+	StateRepairs       *prometheus.CounterVec // action
+	StateWritesRefused *prometheus.CounterVec // kind
+	OrphansFound       prometheus.Counter
 
 	SweepRows      *prometheus.CounterVec // action
 	SweepDuration  prometheus.Histogram
 	LastSweep      prometheus.Gauge
 	TenantsWaiting *prometheus.GaugeVec // reason
 
-	Slots       prometheus.Gauge
-	MemoryLimit prometheus.Gauge
-	Draining    prometheus.Gauge
-	Paused      prometheus.Gauge
-	BuildInfo   *prometheus.GaugeVec // version, go_version
+	Slots                 prometheus.Gauge
+	MemoryLimit           prometheus.Gauge
+	OperationMemoryBudget prometheus.Gauge
+	OperationMemoryRatio  prometheus.Histogram
+	OperationTimeout      prometheus.Gauge
+	SweepInterval         prometheus.Gauge
+	Draining              prometheus.Gauge
+	Paused                prometheus.Gauge
+	BuildInfo             *prometheus.GaugeVec // version, go_version
 
 	registerer prometheus.Registerer
 	tiers      []string
+	// budget is the memory that one operation may take, 0 for no bound.
+	budget int64
 }
 
 // NewMetrics makes the metrics and registers them, together with those of the
@@ -127,13 +138,11 @@ func NewMetrics(reg prometheus.Registerer, tiers []string) *Metrics {
 
 		StateRepairs: counters("state_repairs_total",
 			"What was mended in the state of stacks after a worker died.", "action"),
+		StateWritesRefused: counters("state_writes_refused_total",
+			"Operations that were stopped because they might not write their stack's state, by kind of failure.", "kind"),
 		OrphansFound: counter("orphans_found_total",
 			"Resources found by a tenant's tag that its state does not know."),
 
-		Slots: gauge("slots",
-			"Operations that may run at once."),
-		MemoryLimit: gauge("memory_limit_bytes",
-			"Memory that this worker may use."),
 		Draining: gauge("draining",
 			"1 while the worker takes no new work because it ends."),
 		Paused: gauge("paused",
@@ -142,6 +151,8 @@ func NewMetrics(reg prometheus.Registerer, tiers []string) *Metrics {
 			"1, with the version of the worker.", "version", "go_version"),
 	}
 
+	m.addQueues()
+	m.addLimits()
 	m.addSweep()
 	reg.MustRegister(m.collectors()...)
 	m.initialise()
@@ -194,9 +205,7 @@ func (m *Metrics) OperationFinished(tier string, outcome tenant.Outcome, process
 		m.StateRepairs.WithLabelValues(string(r.Action)).Inc()
 	}
 
-	if peakMemory > 0 {
-		m.OperationMemory.Observe(float64(peakMemory))
-	}
+	m.memoryTaken(peakMemory)
 }
 
 // BreakerChanged notes that the breaker of a region and tier went to another
@@ -220,12 +229,14 @@ func (m *Metrics) collectors() []prometheus.Collector {
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		m.MessagesReceived, m.MessagesDeleted, m.MessagesDeadLettered, m.MessagesReleased, m.MessageQueueDuration,
 		m.ReceiveRequests, m.LastSuccessfulPoll, m.ReceiptsLost, m.EventsAccepted,
+		m.QueueMessages, m.QueueCounts, m.BacklogAge,
 		m.LeaseAcquisitions, m.LeaseRenewals, m.LeaseLost,
 		m.Operations, m.OperationDuration, m.OperationSteps, m.OperationMemory, m.OperationsInProgress,
-		m.CLIProcesses, m.ResultsPublished, m.DriftDetected, m.DriftResources, m.StateRepairs, m.OrphansFound,
-		m.BreakerState, m.BreakerOpened,
-		m.SweepRows, m.SweepDuration, m.LastSweep, m.TenantsWaiting,
-		m.Slots, m.MemoryLimit, m.Draining, m.Paused, m.BuildInfo,
+		m.CLIProcesses, m.ResultsPublished, m.DriftDetected, m.DriftResources, m.BreakerState, m.BreakerOpened,
+		m.StateRepairs, m.StateWritesRefused, m.OrphansFound,
+		m.SweepRows, m.SweepDuration, m.LastSweep, m.SweepInterval, m.TenantsWaiting,
+		m.Slots, m.MemoryLimit, m.OperationMemoryBudget, m.OperationMemoryRatio, m.OperationTimeout,
+		m.Draining, m.Paused, m.BuildInfo,
 	}
 }
 

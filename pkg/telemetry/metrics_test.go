@@ -93,6 +93,8 @@ func TestNewMetrics(t *testing.T) {
 		"state_repairs_total", "orphans_found_total",
 		"sweep_rows_total", "sweep_duration_seconds", "last_successful_sweep_timestamp_seconds", "tenants_waiting",
 		"drift_detected_total", "drift_resources_total",
+		"queue_counts_total", "state_writes_refused_total", "operation_memory_budget_bytes", "operation_memory_budget_ratio",
+		"operation_timeout_seconds", "sweep_interval_seconds",
 		"slots", "slots_used", "memory_limit_bytes", "draining", "paused", "build_info",
 	}, own)
 
@@ -103,6 +105,8 @@ func TestNewMetrics(t *testing.T) {
 		"lessor_operations_total":             {"tier": "enterprise", "outcome": "failed", "kind": "quota"},
 		"lessor_operation_steps_total":        {"step": "prepare-delete", "outcome": "failed"},
 		"lessor_lease_acquisitions_total":     {"outcome": "takeover"},
+		"lessor_queue_counts_total":           {"queue": "dead_letters", "outcome": "error"},
+		"lessor_state_writes_refused_total":   {"kind": "lease-lost"},
 		"lessor_sweep_rows_total":             {"action": "nudged"},
 		"lessor_tenants_waiting":              {"reason": "uncreated"},
 		"lessor_events_accepted_total":        {"type": "lessor.tenant.deleted.v1", "changed": "false"},

@@ -13,7 +13,7 @@ func (m *Metrics) addSweep() {
 
 	touch(m.SweepRows, "ended", "nudged", "error")
 
-	for _, reason := range []string{"work", "result", "held", "backoff", "due", "uncreated"} {
+	for _, reason := range []string{"work", "result", "held", "backoff", "due", "uncreated", "failed", "approval"} {
 		m.TenantsWaiting.WithLabelValues(reason)
 	}
 }

@@ -149,8 +149,10 @@ func newWorker(
 	slots := newSlots(p.slots, gate.drain)
 	interrupt, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 
-	metrics.Slots.Set(float64(p.slots))
-	metrics.MemoryLimit.Set(float64(p.limit))
+	metrics.Limited(telemetry.Limits{
+		Slots: p.slots, Memory: int64(p.limit), OperationMemory: int64(cfg.Capacity.OperationMemory),
+		OperationTimeout: cfg.Engine.OperationTimeout, SweepInterval: cfg.Sweep.Interval,
+	})
 	metrics.Built(buildVersion())
 	metrics.Watch(slots.used, observer.longest)
 
@@ -162,6 +164,7 @@ func newWorker(
 		},
 		messages:   p.queue,
 		visibility: p.queue,
+		counter:    p.queue,
 		decoder:    event.NewDecoder(cfg.EventOrder, time.Now),
 		rows:       p.registry,
 		leases:     leases,

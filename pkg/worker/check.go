@@ -74,7 +74,10 @@ func check(programs engine.Programs, stdout io.Writer) error {
 
 	var errs []error
 
-	for _, probe := range probes(p, cfg.Shard.Buckets) {
+	// A worker without it works, so it is none of those that make it ready.
+	counting := probe{"dead-letter queue", func(ctx context.Context) error { return discard(p.queue.DeadLetterDepth(ctx)) }}
+
+	for _, probe := range append(probes(p, cfg.Shard.Buckets), counting) {
 		if err := probe.look(ctx); err != nil {
 			errs = append(errs, err)
 

@@ -51,7 +51,7 @@ func Assemble(p TestParts) *Worker {
 	interrupt, cancel := context.WithCancelCause(context.Background())
 
 	return &Worker{
-		config: p.Config, messages: p.Queue, visibility: p.Queue, decoder: event.NewDecoder(event.OrderTime, time.Now),
+		config: p.Config, messages: p.Queue, visibility: p.Queue, counter: p.Queue, decoder: event.NewDecoder(event.OrderTime, time.Now),
 		rows: p.Rows, leases: p.Leases, metrics: metrics, log: log, slots: slots, hands: newHands(p.Slots), gate: gate,
 		watchers: make(chan struct{}, maxWatchers), interrupt: cancel,
 		sweep: sweep.New(p.Sweep, sweep.Parts{

@@ -86,6 +86,10 @@ func (o *observer) OperationFinished(op engine.Operation, tier string, outcome t
 	o.metrics.OperationsInProgress.Dec()
 	o.metrics.OperationFinished(tier, outcome, res.Processes, res.PeakMemory)
 
+	if res.Refused != "" {
+		o.metrics.StateWritesRefused.WithLabelValues(string(res.Refused)).Inc()
+	}
+
 	log := o.logger(op, tier).With(telemetry.KeySequence, outcome.Sequence,
 		"duration_seconds", outcome.Duration.Seconds(), "resources", outcome.Resources,
 		"changes", outcome.Changes, "processes", res.Processes, "clean", res.Clean)

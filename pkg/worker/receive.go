@@ -60,6 +60,7 @@ func (w *Worker) poll(ctx, work context.Context, n int) {
 	w.metrics.LastSuccessfulPoll.SetToCurrentTime()
 
 	for _, m := range messages {
+		w.backlog.received(m.SentAt)
 		w.inHand.Go(func() {
 			h := w.pickUp(work, m)
 			defer h.putDown()

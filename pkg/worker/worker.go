@@ -29,6 +29,12 @@ type Visibility interface {
 	Keep(ctx context.Context, m queue.Message, onLost func(error)) *queue.Heartbeat
 }
 
+// Counter says how many messages there are.
+type Counter interface {
+	Depth(ctx context.Context) (queue.Depth, error)
+	DeadLetterDepth(ctx context.Context) (queue.Depth, error)
+}
+
 // Decoder turns bytes into events.
 type Decoder interface {
 	Decode(body []byte) (tenant.Event, error)
@@ -64,6 +70,7 @@ type Worker struct {
 	config     Config
 	messages   Messages
 	visibility Visibility
+	counter    Counter
 	decoder    Decoder
 	rows       Rows
 	settler    Settler
@@ -74,6 +81,8 @@ type Worker struct {
 	slots *slots
 	hands *hands
 	gate  *gate
+	// backlog is what is known of the age of what waits.
+	backlog backlog
 	// watchers bounds the messages that are watched without a slot.
 	watchers chan struct{}
 	// sweep looks for what was forgotten, until its context ends.
@@ -100,6 +109,7 @@ func (w *Worker) Run(ctx context.Context, hurry <-chan struct{}) error {
 	loops.Go(func() { w.followFleet(ctx) })
 	loops.Go(func() { w.receive(ctx, work) })
 	loops.Go(func() { w.sweep(ctx) })
+	loops.Go(func() { w.countQueues(ctx) })
 
 	// The drain begins with the signal and not with the end of the last poll.
 	<-ctx.Done()
