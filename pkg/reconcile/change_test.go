@@ -224,7 +224,7 @@ func TestWrongTokenChangesNothing(t *testing.T) {
 		time.Sleep(time.Minute)
 
 		outcome := w.confirm(t, 3, "guessed", false)
-		require.Equal(t, reconcile.ReasonPartial, outcome.Reason)
+		require.Equal(t, reconcile.ReasonBackoff, outcome.Reason)
 		require.Equal(t, hookTimeout-time.Minute, outcome.Delay, "it goes on waiting")
 		require.Equal(t, 1, w.row(t).Applied.Generation)
 		require.Len(t, w.engine.operations(), 1)

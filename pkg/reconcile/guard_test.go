@@ -153,16 +153,16 @@ func TestApprovalHoldsForItsOperationAlone(t *testing.T) {
 		require.Equal(t, int64(3), second.Sequence)
 		require.Nil(t, w.newest(t).Approved)
 
-		w.engine.will(tooMuch("other"))
-		require.Equal(t, failed(), w.deliver(t, "m4", approved(4, first.Operation)))
-		require.Nil(t, w.newest(t).Approved)
+		ran := len(w.engine.operations())
+		require.Equal(t, reconcile.ReasonUnchanged, w.deliver(t, "m4", approved(4, first.Operation)).Reason)
+		require.Len(t, w.engine.operations(), ran)
+		require.Equal(t, second, w.row(t).Pending)
 
 		// What is approved turns out to be more.
-		third := w.row(t).Pending
-		w.engine.will(tooMuch("still another"))
-		require.Equal(t, failed(), w.deliver(t, "m5", approved(5, third.Operation)))
-		require.Equal(t, exceeds("other"), w.newest(t).Approved)
-		require.Equal(t, exceeds("still another").Report, w.row(t).Pending.Report)
+		w.engine.will(tooMuch("another"))
+		require.Equal(t, failed(), w.deliver(t, "m5", approved(5, second.Operation)))
+		require.Equal(t, exceeds("queue"), w.newest(t).Approved)
+		require.Equal(t, exceeds("another").Report, w.row(t).Pending.Report)
 	})
 }
 
@@ -194,7 +194,7 @@ func TestTakingAStoppedChangeBackCostsNoOperation(t *testing.T) {
 		require.Nil(t, w.row(t).Pending)
 
 		// An approval that comes too late is for nobody.
-		require.Equal(t, reconcile.ReasonSettled, w.deliver(t, "m5", approved(5, "01JQ8M7C4H8K2V5N9T3W6X0Y1Z")).Reason)
+		require.Equal(t, reconcile.ReasonUnchanged, w.deliver(t, "m5", approved(5, "01JQ8M7C4H8K2V5N9T3W6X0Y1Z")).Reason)
 		require.Empty(t, w.engine.operations())
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/lessor-dev/lessor/pkg/tenant"
@@ -53,6 +54,10 @@ func (r *Registry) Accept(ctx context.Context, e tenant.Event) (tenant.Record, b
 			return tenant.Record{}, false, err
 		}
 
+		if answersNothing(rec, e) {
+			return rec, false, nil
+		}
+
 		desired, changed := tenant.Apply(rec.Desired, e)
 		if !changed {
 			return rec, false, nil
@@ -78,6 +83,21 @@ func (r *Registry) Accept(ctx context.Context, e tenant.Event) (tenant.Record, b
 	}
 
 	return tenant.Record{}, false, fmt.Errorf("accepting an event of %s: %w", e.Tenant, errContended)
+}
+
+// answersNothing reports an answer to a question that nobody asked, or does not ask
+// any more: a confirmation with a wrong token, or an approval of what does not wait.
+// The row has every question before anybody is asked, so that no true answer comes
+// too early.
+func answersNothing(rec tenant.Record, e tenant.Event) bool {
+	switch e.Type {
+	case tenant.EventCutoverConfirmed:
+		return rec.Change == nil || !slices.Contains(rec.Change.Tokens, tenant.TokenDigest(e.Token))
+	case tenant.EventApproved:
+		return rec.Pending == nil || rec.Pending.Operation != e.Operation
+	default:
+		return false
+	}
 }
 
 // yieldToOthers waits at random, the longer the more conflicts there were.

@@ -18,6 +18,7 @@ func changeCases() map[string]func(*testing.T, registrytest.Open) {
 		"change/is kept and removed":     testChangeIsKept,
 		"change/late begin":              testLateBegin,
 		"change/late settlement":         testLateSettlement,
+		"change/answers":                 testAnswers,
 		"settle/part of the way":         testSettlePartial,
 		"settle/part of the way, moved":  testSettlePartialMoved,
 		"settle/what waits for approval": testSettlePending,
@@ -129,6 +130,45 @@ func testLateSettlement(t *testing.T, open registrytest.Open) {
 	require.Error(t, err)
 	require.Equal(t, baking(), w.get(t).Change)
 	require.Equal(t, "op-2", w.get(t).Last.OperationID)
+}
+
+// Answers to what nobody asked change nothing, whoever sends them.
+func testAnswers(t *testing.T, open registrytest.Open) {
+	t.Helper()
+
+	confirmed := tenant.Event{ID: "c", Type: tenant.EventCutoverConfirmed, Tenant: acme, Version: version(5), Token: "token"}
+	approved := tenant.Event{ID: "a", Type: tenant.EventApproved, Tenant: acme, Version: version(6), Operation: "op-1"}
+	guess, another := confirmed, approved
+	guess.Token, another.Operation = "guess", "op-0"
+
+	w, token := working(t, open)
+
+	for _, e := range []tenant.Event{confirmed, approved} {
+		rec, changed, err := w.Accept(t.Context(), e)
+		require.NoError(t, err)
+		require.False(t, changed, "nobody asked")
+		require.Equal(t, w.get(t), rec)
+	}
+
+	s := failure(1, "op-1")
+	s.Change, s.Pending = building(), &tenant.Pending{Operation: "op-1"}
+
+	_, err := w.Settle(t.Context(), acme, token, s)
+	require.NoError(t, err)
+
+	for _, e := range []tenant.Event{guess, another, confirmed, approved, confirmed, approved} {
+		before := w.get(t).DesiredSeq
+
+		_, changed, err := w.Accept(t.Context(), e)
+		require.NoError(t, err)
+
+		first := e.Token == "token" && before == 1 || e.Operation == "op-1" && before == 2
+		require.Equal(t, first, changed, "%v", e)
+	}
+
+	desired := w.get(t).Desired
+	require.Contains(t, desired.Confirmations, tenant.TokenDigest("token"))
+	require.Equal(t, "op-1", desired.Approval.Value.Operation)
 }
 
 func partial(target int64, id string) registry.Settlement {

@@ -154,7 +154,8 @@ type Blueprint struct {
 	Bake time.Duration `json:"bakeNanos,omitempty"`
 	// Hook moves the data of a tenant that changes to this tier. Without one
 	// nothing is moved.
-	Hook *Hook `json:"hook,omitempty"`
+	// The row does not have it: its address may be known to few.
+	Hook *Hook `json:"-"`
 	// Guard is nil where updates need no approval.
 	Guard *Guard `json:"guard,omitempty"`
 	// RetainDays is how long history and versions of the state of a deleted
