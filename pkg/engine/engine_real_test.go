@@ -207,6 +207,15 @@ func requireCleanSlot(t *testing.T, b *bed) {
 	require.Empty(t, left)
 }
 
+// moving tells that an operation has made a resource, and not only begun.
+func moving(begun chan<- struct{}) func(engine.Progress) {
+	return func(p engine.Progress) {
+		if p.Done > 0 {
+			begun <- struct{}{}
+		}
+	}
+}
+
 func TestTwoTopologiesStandSideBySide(t *testing.T) {
 	t.Parallel()
 
@@ -215,12 +224,12 @@ func TestTwoTopologiesStandSideBySide(t *testing.T) {
 	second := op.Topologies[0]
 	second.Generation = 2
 	second.Parameters = tenant.Parameters{"color": json.RawMessage(`"red"`)}
-	op.Topologies = []engine.Topology{second, op.Topologies[0]}
+	op.Topologies = []engine.Topology{op.Topologies[0], second}
 
 	res := b.Run(t.Context(), 3, op, engine.Watch{})
 	require.Nil(t, res.Failure)
 	require.Equal(t, 4, res.Resources)
-	require.JSONEq(t, `"red"`, string(res.Outputs["color"]), "the outputs are those of the newest")
+	require.JSONEq(t, `"red"`, string(res.Outputs["color"]), "the outputs are those of the last")
 }
 
 func TestAStackThatExistsIsSelected(t *testing.T) {
@@ -344,7 +353,7 @@ func TestEndings(t *testing.T) {
 			ended := make(chan engine.Result, 1)
 
 			go func() {
-				ended <- b.Run(ctx, slot, op, engine.Watch{LeaseUntil: test.lease, Progress: func(engine.Progress) { begun <- struct{}{} }})
+				ended <- b.Run(ctx, slot, op, engine.Watch{LeaseUntil: test.lease, Progress: moving(begun)})
 			}()
 
 			if test.cause != nil {

@@ -267,7 +267,7 @@ func TestAPanicHarmsNobodyElse(t *testing.T) {
 
 	go func() {
 		ended <- b.Run(ctx, 9, b.operation("neighbour", false, "hangs", plan.StepUp),
-			engine.Watch{Progress: func(engine.Progress) { begun <- struct{}{} }})
+			engine.Watch{Progress: moving(begun)})
 	}()
 
 	<-begun

@@ -29,6 +29,12 @@ type job struct {
 	known []checkpoint.Resource
 	// previewed is what the step before found, if that was a preview.
 	previewed *collector
+	// fault is the error of the program in the last call of the CLI.
+	fault error
+	// replayed are the generations of topologies that are declared from the state
+	// and not by their programs, declared is what of them.
+	replayed map[int]bool
+	declared []declaration
 	// diagnostics are the errors of the steps that failed.
 	diagnostics []diagnostic
 	// unproven is set if it is not certain that a tenant that was to go is gone.
@@ -166,16 +172,13 @@ func (j *job) make(ctx context.Context, c call) *tenant.Failure {
 		return &tenant.Failure{Message: "interrupted before the step began"}
 	}
 
-	j.notify(Progress{Step: c.step, Planned: j.resources})
+	if slices.Contains(plan.Steps(), c.step) {
+		j.notify(Progress{Step: c.step, Planned: j.resources})
+	}
 
 	switch c.step {
 	case plan.StepPrepareDelete:
-		if !j.state.Exists() {
-			// There is nothing to prepare, and an up would make it.
-			return nil
-		}
-
-		return j.up(ctx, c)
+		return j.prepareDelete(ctx, c)
 	case plan.StepUp:
 		if failure := j.guard(ctx, c); failure != nil {
 			return failure

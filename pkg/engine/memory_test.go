@@ -136,7 +136,7 @@ func TestAProgramThatHogsMemory(t *testing.T) {
 
 	go func() {
 		ended <- b.Run(ctx, 1, b.operation("neighbour", false, "hangs", plan.StepUp),
-			engine.Watch{Progress: func(engine.Progress) { begun <- struct{}{} }})
+			engine.Watch{Progress: moving(begun)})
 	}()
 
 	<-begun

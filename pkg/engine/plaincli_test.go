@@ -94,7 +94,7 @@ func TestAnOperationKeepsThePlainCLIOut(t *testing.T) {
 	begun, ended := make(chan struct{}, 100), make(chan engine.Result, 1)
 
 	go func() {
-		ended <- b.Run(t.Context(), 0, op, engine.Watch{Progress: func(engine.Progress) { begun <- struct{}{} }})
+		ended <- b.Run(t.Context(), 0, op, engine.Watch{Progress: moving(begun)})
 	}()
 
 	select {

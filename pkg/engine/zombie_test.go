@@ -70,7 +70,7 @@ func takenOver(t *testing.T, b *bed, unlock func()) (old, successor engine.Resul
 		// It has no word of the loss: its clock, or the worker's, stands.
 		ended <- b.Run(t.Context(), 0, first, engine.Watch{
 			LeaseUntil: func() time.Time { return time.Now().Add(time.Hour) },
-			Progress:   func(engine.Progress) { begun <- struct{}{} },
+			Progress:   moving(begun),
 		})
 	}()
 
