@@ -43,13 +43,21 @@ kumo:
 plugin:
 	@go build -o $(PLUGIN) ./internal/localaws/cmd/pulumi-resource-aws
 
+.PHONY: helm
+helm:
+	@tools/build-tool.sh helm helm.sh/helm/v4/cmd/helm 2-4
+
+.PHONY: kubeconform
+kubeconform:
+	@tools/build-tool.sh kubeconform github.com/yannh/kubeconform/cmd/kubeconform 1
+
 .PHONY: golangci-lint
 golangci-lint:
 	@tools/build-tool.sh golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint 2-4
 
 ##@ Check
 .PHONY: test
-test: tools build ## unit, contract and end-to-end tests
+test: tools build helm kubeconform ## unit, contract and end-to-end tests
 	@tools/test.sh all
 
 .PHONY: test-unit
@@ -68,6 +76,10 @@ fuzz: ## run every fuzz target for FUZZ_FOR (30s), one after another
 .PHONY: chaos
 chaos: tools build ## kill, freeze and cut off a fleet for CHAOS_FOR (3m), by CHAOS_SEED
 	@CHAOS_FOR=$${CHAOS_FOR:-3m} go test -count=1 -timeout=0 -v -run '^TestChaos$$' ./test/chaos
+
+.PHONY: charts
+charts: helm kubeconform ## lint and render the chart, and hold it against the schemas of Kubernetes and KEDA
+	@go test -count=1 ./test/charts
 
 .PHONY: lint
 lint: golangci-lint ## golangci-lint, and shellcheck where it is installed
