@@ -2,23 +2,8 @@ package platform
 
 import (
 	"fmt"
-	"strings"
 
-	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
-)
-
-// Outputs of the stack.
-const (
-	OutputQueueURL           = "queueUrl"
-	OutputDeadLetterQueueURL = "deadLetterQueueUrl"
-	OutputTableName          = "tableName"
-	OutputStateBuckets       = "stateBuckets"
-	OutputSecretsProvider    = "secretsProvider"
-	OutputResultsTopicARN    = "resultsTopicArn"
-	// OutputEnvironment is a map from the worker's and enqueue's variables to
-	// the values that they have in this stack.
-	OutputEnvironment = "environment"
 )
 
 const (
@@ -57,79 +42,88 @@ func Deploy(ctx *pulumi.Context, cfg Config) (pulumi.Map, error) {
 		return nil, err
 	}
 
-	made := pulumi.Provider(provider)
-
-	queues, err := newQueues(ctx, cfg, made)
+	owner, err := whose(ctx, pulumi.Provider(provider))
 	if err != nil {
 		return nil, err
 	}
 
-	table, err := newTable(ctx, cfg, made)
+	// A destroy deletes what is not protected before it finds what is, so a
+	// guard on what holds data alone would leave it without versions, keys'
+	// names and anybody who may use it. Components pass the guard on.
+	return deploy(ctx, cfg, owner, pulumi.Composite(pulumi.Provider(provider), pulumi.Protect(cfg.Protect)))
+}
+
+func deploy(ctx *pulumi.Context, cfg Config, owner account, made pulumi.ResourceOption) (pulumi.Map, error) {
+	keys, err := NewKeys(ctx, "keys", KeysArgs{
+		Name: cfg.Name, Root: owner.root(), Services: cfg.services(), Account: owner.id, Protect: cfg.Protect,
+	}, made)
 	if err != nil {
 		return nil, err
 	}
 
-	buckets, err := newStateBuckets(ctx, cfg, made)
+	queues, err := NewQueues(ctx, "queues", QueuesArgs{
+		Name: cfg.Name, VisibilityTimeout: cfg.VisibilityTimeout, MaxReceiveCount: cfg.MaxReceiveCount, Key: keys.Data,
+		Sources: cfg.EventSources, Services: cfg.services(),
+	}, made)
 	if err != nil {
 		return nil, err
 	}
 
-	key, err := newStateKey(ctx, cfg, made)
+	_, err = NewAlarms(ctx, "alarms", AlarmsArgs{
+		Name: cfg.Name, Queues: queues, OldestMessage: cfg.OldestMessage, Actions: cfg.AlarmActions,
+	}, made)
 	if err != nil {
 		return nil, err
 	}
 
-	outputs := pulumi.Map{
-		OutputQueueURL:           queues.events.Url,
-		OutputDeadLetterQueueURL: queues.deadLetters.Url,
-		OutputTableName:          table.Name,
-		OutputStateBuckets:       buckets,
-		OutputSecretsProvider:    secretsProviderURL(key),
+	table, err := NewTable(ctx, "table", TableArgs{Name: cfg.Name, Protect: cfg.Protect}, made)
+	if err != nil {
+		return nil, err
 	}
-	environment := pulumi.Map{
-		"LESSOR_QUEUE_URL":             outputs[OutputQueueURL],
-		"LESSOR_DEAD_LETTER_QUEUE_URL": outputs[OutputDeadLetterQueueURL],
-		"LESSOR_TABLE":                 outputs[OutputTableName],
-		"LESSOR_STATE_BUCKETS":         joined(buckets),
-		"LESSOR_SECRETS_PROVIDER":      outputs[OutputSecretsProvider],
-	}
-	outputs[OutputEnvironment] = environment
 
-	if cfg.ResultsTopic {
-		topic, err := newResultsTopic(ctx, cfg, made)
+	buckets, err := newBuckets(ctx, cfg, owner, keys, made)
+	if err != nil {
+		return nil, err
+	}
+
+	var results *ResultsTarget
+
+	if cfg.Results != ResultsNone {
+		results, err = NewResults(ctx, "results", ResultsArgs{Name: cfg.Name, Kind: cfg.Results, Key: keys.Data}, made)
+		if err != nil {
+			return nil, err
+		}
+	}
+
+	access, err := NewAccess(ctx, "access", AccessArgs{
+		Name: cfg.Name, Keys: keys, Queues: queues, Table: table, Buckets: buckets, Results: results,
+		TierRoles: cfg.TierRoles, HookQueues: cfg.HookQueues, Cluster: cfg.Cluster, Worker: cfg.Worker, Scaler: cfg.Scaler,
+	}, made)
+	if err != nil {
+		return nil, err
+	}
+
+	return parts{cfg, keys, queues, table, buckets, results, access}.outputs(), nil
+}
+
+func newBuckets(ctx *pulumi.Context, cfg Config, owner account, keys *Keys, opts ...pulumi.ResourceOption) ([]*Bucket, error) {
+	prefix := cfg.StateBucketPrefix
+	if prefix == "" {
+		prefix = fmt.Sprintf("%s-state-%s", cfg.Name, owner.id)
+	}
+
+	buckets := make([]*Bucket, 0, cfg.StateBuckets)
+
+	for i := range cfg.StateBuckets {
+		bucket, err := NewBucket(ctx, fmt.Sprintf("state-%d", i), BucketArgs{
+			Bucket: fmt.Sprintf("%s-%d", prefix, i), Key: keys.Data, RetentionDays: cfg.RetentionDays, Protect: cfg.Protect,
+		}, opts...)
 		if err != nil {
 			return nil, err
 		}
 
-		outputs[OutputResultsTopicARN] = topic.Arn
-		environment["LESSOR_RESULT_TARGET"] = topic.Arn
+		buckets = append(buckets, bucket)
 	}
 
-	return outputs, nil
-}
-
-// newProvider makes the AWS provider that every resource names. An explicit one
-// has its region and default tags in state, so that the shell of whoever
-// runs a later update does not decide them.
-func newProvider(ctx *pulumi.Context, cfg Config) (*aws.Provider, error) {
-	tags := pulumi.StringMap{tagManagedBy: pulumi.String(managedBy)}
-	for name, value := range cfg.Tags {
-		tags[name] = pulumi.String(value)
-	}
-
-	args := &aws.ProviderArgs{DefaultTags: aws.ProviderDefaultTagsArgs{Tags: tags}}
-	if cfg.Region != "" {
-		args.Region = pulumi.String(cfg.Region)
-	}
-
-	provider, err := aws.NewProvider(ctx, "aws", args)
-	if err != nil {
-		return nil, fmt.Errorf("declaring the provider: %w", err)
-	}
-
-	return provider, nil
-}
-
-func joined(names pulumi.StringArray) pulumi.Output {
-	return names.ToStringArrayOutput().ApplyT(func(all []string) string { return strings.Join(all, ",") })
+	return buckets, nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -21,7 +22,12 @@ const (
 	bucketType = "aws:s3/bucketV2:BucketV2"
 	keyType    = "aws:kms/key:Key"
 	topicType  = "aws:sns/topic:Topic"
+	busType    = "aws:cloudwatch/eventBus:EventBus"
+	alarmType  = "aws:cloudwatch/metricAlarm:MetricAlarm"
+	owner      = "123456789012"
 )
+
+func arnOf(name string) string { return "arn:aws:x:eu-west-1:" + owner + ":" + name }
 
 // recorder stands in for the engine and keeps what was declared.
 type recorder struct {
@@ -35,7 +41,8 @@ func (r *recorder) NewResource(args pulumi.MockResourceArgs) (string, resource.P
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
-	if args.TypeToken != "pulumi:providers:aws" {
+	// Components have no provider: what is in them inherits it.
+	if strings.HasPrefix(args.TypeToken, "aws:") {
 		r.provider = append(r.provider, args.Provider)
 	}
 
@@ -46,15 +53,22 @@ func (r *recorder) NewResource(args pulumi.MockResourceArgs) (string, resource.P
 	r.declared[args.TypeToken][args.Name] = args.Inputs
 
 	state := maps.Clone(args.Inputs)
-	state["arn"] = resource.NewStringProperty("arn:aws:x:eu-west-1:123456789012:" + args.Name)
+	state["arn"] = resource.NewStringProperty(arnOf(args.Name))
 	state["url"] = resource.NewStringProperty("https://sqs.example/" + args.Name)
 	state["keyId"] = resource.NewStringProperty("key-of-" + args.Name)
 
 	return args.Name + "-id", state, nil
 }
 
-func (*recorder) Call(pulumi.MockCallArgs) (resource.PropertyMap, error) {
-	return resource.PropertyMap{}, nil
+func (r *recorder) Call(args pulumi.MockCallArgs) (resource.PropertyMap, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	r.provider = append(r.provider, args.Provider)
+
+	return resource.NewPropertyMapFromMap(map[string]any{
+		"accountId": owner, "arn": "arn:aws:sts::" + owner + ":assumed-role/admin/x",
+	}), nil
 }
 
 func (r *recorder) one(t *testing.T, token, name string) map[string]any {
@@ -100,7 +114,7 @@ func TestProgramDeclaresQueuesWithRedrive(t *testing.T) {
 	require.Equal(t, "lessor-events", events["name"])
 	require.InDelta(t, 90, events["visibilityTimeoutSeconds"], 0)
 	require.InDelta(t, 20, events["receiveWaitTimeSeconds"], 0)
-	require.Equal(t, true, events["sqsManagedSseEnabled"])
+	require.Equal(t, arnOf("data"), events["kmsMasterKeyId"])
 
 	var redrive struct {
 		Target string `json:"deadLetterTargetArn"`
@@ -110,12 +124,14 @@ func TestProgramDeclaresQueuesWithRedrive(t *testing.T) {
 	policy, ok := events["redrivePolicy"].(string)
 	require.True(t, ok)
 	require.NoError(t, json.Unmarshal([]byte(policy), &redrive))
-	require.Equal(t, "arn:aws:x:eu-west-1:123456789012:dead-letters", redrive.Target)
+	require.Equal(t, arnOf("dead-letters"), redrive.Target)
 	require.Equal(t, 100, redrive.Max)
 
 	dead := r.one(t, queueType, "dead-letters")
 	require.InDelta(t, (14 * 24 * time.Hour).Seconds(), dead["messageRetentionSeconds"], 0)
-	require.Equal(t, true, dead["sqsManagedSseEnabled"])
+	require.Equal(t, arnOf("data"), dead["kmsMasterKeyId"])
+	require.InDelta(t, 256<<10, dead["maxMessageSize"], 0, "what pulumi-aws v6 takes at most")
+	require.InDelta(t, (256-16)<<10, events["maxMessageSize"], 0, "what comes in fits into the dead-letter queue with a reason")
 	require.NotContains(t, dead, "redrivePolicy")
 }
 
@@ -143,6 +159,7 @@ func TestProgramDeclaresClosedVersionedBuckets(t *testing.T) {
 		"aws:s3/bucketServerSideEncryptionConfigurationV2:BucketServerSideEncryptionConfigurationV2",
 		"aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock",
 		"aws:s3/bucketLifecycleConfigurationV2:BucketLifecycleConfigurationV2",
+		"aws:s3/bucketPolicy:BucketPolicy",
 	} {
 		require.Equal(t, names, slices.Sorted(maps.Keys(r.declared[token])), token)
 	}
@@ -162,14 +179,14 @@ func TestProgramDeclaresClosedVersionedBuckets(t *testing.T) {
 func TestProgramExportsTheWorkersVariables(t *testing.T) {
 	t.Parallel()
 
-	r := deploy(t, platform.Config{StateBucketPrefix: "acme-state", ResultsTopic: true})
+	r := deploy(t, platform.Config{StateBucketPrefix: "acme-state", Results: platform.ResultsTopic})
 
 	require.Equal(t, "https://sqs.example/events", r.outputs[platform.OutputQueueURL])
 	require.Equal(t, "https://sqs.example/dead-letters", r.outputs[platform.OutputDeadLetterQueueURL])
 	require.Equal(t, "lessor-tenants", r.outputs[platform.OutputTableName])
 	require.Equal(t, []string{"acme-state-0", "acme-state-1"}, r.outputs[platform.OutputStateBuckets])
 	require.Equal(t, "awskms:///key-of-state?region=eu-west-1", r.outputs[platform.OutputSecretsProvider])
-	require.Equal(t, "arn:aws:x:eu-west-1:123456789012:results", r.outputs[platform.OutputResultsTopicARN])
+	require.Equal(t, "arn:aws:x:eu-west-1:123456789012:results", r.outputs[platform.OutputResultTarget])
 	require.Equal(t, map[string]any{
 		"LESSOR_QUEUE_URL":             "https://sqs.example/events",
 		"LESSOR_DEAD_LETTER_QUEUE_URL": "https://sqs.example/dead-letters",
@@ -191,7 +208,10 @@ func TestProgramProtectsOnlyWhenAsked(t *testing.T) {
 			require.Equal(t, protect, r.one(t, tableType, "tenants")["deletionProtectionEnabled"])
 			require.Equal(t, !protect, r.one(t, bucketType, "state-0")["forceDestroy"])
 			require.Equal(t, true, r.one(t, keyType, "state")["enableKeyRotation"])
+			require.InDelta(t, map[bool]int{true: 30, false: 7}[protect], r.one(t, keyType, "data")["deletionWindowInDays"], 0)
 			require.Empty(t, r.declared[topicType], "no topic without being asked for it")
+			require.Empty(t, r.declared[busType])
+			require.Empty(t, r.declared["aws:iam/role:Role"], "no role without a cluster")
 		})
 	}
 }
@@ -227,20 +247,34 @@ func asJSON(t *testing.T, value any) string {
 func TestValidateReportsEveryProblem(t *testing.T) {
 	t.Parallel()
 
-	good := platform.Config{StateBucketPrefix: "acme-state"}
-	require.NoError(t, good.Validate())
+	require.NoError(t, platform.Config{}.Validate())
+	require.NoError(t, full().Validate())
 
-	err := platform.Config{
+	bad := platform.Config{
 		Name:              "Has Space",
 		StateBucketPrefix: "UPPER",
-		StateBuckets:      -1,
+		StateBuckets:      33,
+		RetentionDays:     30,
 		MaxReceiveCount:   1001,
 		VisibilityTimeout: 13 * time.Hour,
+		OldestMessage:     14 * 24 * time.Hour,
+		Results:           "queue",
+		Cluster:           platform.Cluster{OIDCProviderARN: "https://oidc.example", ARN: "prod"},
+		Worker:            platform.ServiceAccount{Namespace: "a_b", Name: "A"},
+		Scaler:            platform.ServiceAccount{Namespace: "a_b", Name: "A"},
+		AlarmActions:      []string{"pager"},
+		EventSources:      []string{"arn:aws:sqs:eu-west-1:123456789012:q"},
+		TierRoles:         []string{"arn:aws:iam::123456789012:user/x"},
+		HookQueues:        []string{"https://sqs.example/q"},
 	}.Validate()
-	require.ErrorIs(t, err, platform.ErrConfig)
+	require.ErrorIs(t, bad, platform.ErrConfig)
 
-	for _, field := range []string{"name", "stateBucketPrefix", "stateBuckets", "maxReceiveCount", "visibilityTimeout"} {
-		require.ErrorContains(t, err, field)
+	for _, field := range []string{
+		"name", "stateBucketPrefix", "stateBuckets", "retentionDays", "maxReceiveCount", "visibilityTimeout", "oldestMessage", "results",
+		"oidcProviderArn", "clusterArn", "workerNamespace", "workerServiceAccount", "scalerNamespace", "scalerServiceAccount",
+		"alarmActions", "eventSources", "tierRoles", "hookQueues",
+	} {
+		require.ErrorContains(t, bad, platform.ErrConfig.Error()+": "+field)
 	}
 }
 
@@ -248,7 +282,7 @@ func TestProgramRefusesABadConfig(t *testing.T) {
 	t.Parallel()
 
 	r := &recorder{declared: map[string]map[string]resource.PropertyMap{}}
-	err := pulumi.RunErr(platform.Program(platform.Config{}), pulumi.WithMocks("lessor-platform", "test", r))
+	err := pulumi.RunErr(platform.Program(platform.Config{StateBucketPrefix: "UPPER"}), pulumi.WithMocks("lessor-platform", "test", r))
 	require.ErrorContains(t, err, "stateBucketPrefix")
 	require.Empty(t, r.declared)
 }

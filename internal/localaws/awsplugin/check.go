@@ -37,20 +37,32 @@ func (t *resourceType) check(
 			given = false
 		}
 
-		switch {
-		case !given && p.required:
-			failures = append(failures, failure{name, fmt.Sprintf(
-				"Missing required argument: The argument %q is required, but no definition was found.", name)})
-		case !given && p.fallback != nil:
+		if !given && p.fallback != nil {
 			inputs[key] = resource.NewPropertyValue(p.fallback)
-		case given && p.form != nil && bare(v).IsString() && !p.form.MatchString(bare(v).StringValue()):
-			failures = append(failures, failure{name, fmt.Sprintf("invalid value for %s (%s): %q", name, p.hint, bare(v).StringValue())})
+		}
+
+		if reason := p.judge(name, bare(v), given); reason != "" {
+			failures = append(failures, failure{name, reason})
 		}
 	}
 
 	t.tag(inputs, defaultTags)
 
 	return inputs, failures, nil
+}
+
+// judge says what is wrong with a value, or "".
+func (p property) judge(name string, v resource.PropertyValue, given bool) string {
+	switch {
+	case !given && p.required:
+		return fmt.Sprintf("Missing required argument: The argument %q is required, but no definition was found.", name)
+	case p.form != nil && v.IsString() && !p.form.MatchString(v.StringValue()):
+		return fmt.Sprintf("invalid value for %s (%s): %q", name, p.hint, v.StringValue())
+	case p.most > 0 && v.IsNumber() && (v.NumberValue() < p.least || v.NumberValue() > p.most):
+		return fmt.Sprintf("expected %s to be in the range (%.0f - %.0f), got %.0f", name, p.least, p.most, v.NumberValue())
+	default:
+		return ""
+	}
 }
 
 // unsupported finds inputs that the table of the type does not have.

@@ -115,6 +115,7 @@ func TestTokens(t *testing.T) {
 		cloudsim.TypeInstance, cloudsim.TypeQueue, cloudsim.TypeRedrivePolicy, cloudsim.TypeQueuePolicy, cloudsim.TypeTable,
 		cloudsim.TypeBucket,
 		cloudsim.TypeVersioning, cloudsim.TypePublicAccess, cloudsim.TypeEncryption, cloudsim.TypeLifecycle, cloudsim.TypeTopic,
+		cloudsim.TypeBucketPolicy, cloudsim.TypeBus, cloudsim.TypeAlarm, cloudsim.TypePolicy,
 	} {
 		require.Contains(t, awsplugin.Tokens(), typ)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
 	"github.com/aws/aws-sdk-go-v2/service/kms"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sns"
@@ -42,6 +43,7 @@ type clients struct {
 	s3       *s3.Client
 	kms      *kms.Client
 	sns      *sns.Client
+	events   *eventbridge.Client
 	idle     func()
 }
 
@@ -66,6 +68,7 @@ func newClients(s settings) *clients {
 		s3:       s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = true }),
 		kms:      kms.NewFromConfig(cfg),
 		sns:      sns.NewFromConfig(cfg),
+		events:   eventbridge.NewFromConfig(cfg),
 		idle:     transport.CloseIdleConnections,
 	}
 }

@@ -145,7 +145,9 @@ func encryptionData() *dataPlane {
 				setting.KMSMasterKeyID = &key
 			}
 
-			configuration.Rules = append(configuration.Rules, s3types.ServerSideEncryptionRule{ApplyServerSideEncryptionByDefault: setting})
+			configuration.Rules = append(configuration.Rules, s3types.ServerSideEncryptionRule{
+				ApplyServerSideEncryptionByDefault: setting, BucketKeyEnabled: aws.Bool(rule.flag("bucketKeyEnabled")),
+			})
 		}
 
 		_, err := c.s3.PutBucketEncryption(ctx, &s3.PutBucketEncryptionInput{
@@ -192,15 +194,24 @@ func lifecycleRule(rule bag) s3types.LifecycleRule {
 	made := s3types.LifecycleRule{
 		ID:     aws.String(rule.text("id")),
 		Status: s3types.ExpirationStatus(rule.text("status")),
-		Filter: &s3types.LifecycleRuleFilter{Prefix: aws.String(rule.bag("filter").text("prefix"))},
+		Filter: lifecycleFilter(rule.bag("filter")),
 	}
 
 	if expiration := rule.bag("expiration"); expiration != nil {
 		made.Expiration = &s3types.LifecycleExpiration{Days: days(expiration, "days")}
+		if expiration.flag("expiredObjectDeleteMarker") {
+			made.Expiration.ExpiredObjectDeleteMarker = aws.Bool(true)
+		}
 	}
 
 	if old := rule.bag("noncurrentVersionExpiration"); old != nil {
 		made.NoncurrentVersionExpiration = &s3types.NoncurrentVersionExpiration{NoncurrentDays: days(old, "noncurrentDays")}
+	}
+
+	for _, old := range rule.bags("noncurrentVersionTransitions") {
+		made.NoncurrentVersionTransitions = append(made.NoncurrentVersionTransitions, s3types.NoncurrentVersionTransition{
+			NoncurrentDays: days(old, "noncurrentDays"), StorageClass: s3types.TransitionStorageClass(old.text("storageClass")),
+		})
 	}
 
 	if abort := rule.bag("abortIncompleteMultipartUpload"); abort != nil {
@@ -210,4 +221,24 @@ func lifecycleRule(rule bag) s3types.LifecycleRule {
 	}
 
 	return made
+}
+
+func lifecycleFilter(filter bag) *s3types.LifecycleRuleFilter {
+	if size, ok := filter.number("objectSizeGreaterThan"); ok {
+		return &s3types.LifecycleRuleFilter{ObjectSizeGreaterThan: aws.Int64(int64(size))}
+	}
+
+	return &s3types.LifecycleRuleFilter{Prefix: aws.String(filter.text("prefix"))}
+}
+
+func bucketPolicyData() *dataPlane {
+	return settingOf(func(ctx context.Context, c *clients, bucket *string, inputs bag) error {
+		_, err := c.s3.PutBucketPolicy(ctx, &s3.PutBucketPolicyInput{Bucket: bucket, Policy: aws.String(inputs.text("policy"))})
+
+		return err //nolint:wrapcheck // explained by the caller
+	}, func(ctx context.Context, c *clients, bucket *string, _ bag) error {
+		_, err := c.s3.DeleteBucketPolicy(ctx, &s3.DeleteBucketPolicyInput{Bucket: bucket})
+
+		return err //nolint:wrapcheck // explained by the caller
+	})
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	dynamotypes "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
+	eventtypes "github.com/aws/aws-sdk-go-v2/service/eventbridge/types"
 	"github.com/aws/aws-sdk-go-v2/service/kms"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sns"
@@ -188,12 +190,21 @@ func TestBucket(t *testing.T) {
 			"restrictPublicBuckets": true,
 		},
 		cloudsim.TypeEncryption: {
-			"bucket": bucket.id, "rules": []any{props{"applyServerSideEncryptionByDefault": props{"sseAlgorithm": "AES256"}}},
+			"bucket": bucket.id, "rules": []any{props{
+				"applyServerSideEncryptionByDefault": props{"sseAlgorithm": "aws:kms", "kmsMasterKeyId": "k"}, "bucketKeyEnabled": true,
+			}},
 		},
 		cloudsim.TypeLifecycle: {"bucket": bucket.id, "rules": []any{props{
 			"id": "old", "status": "Enabled", "filter": props{}, "noncurrentVersionExpiration": props{"noncurrentDays": 30},
-			"abortIncompleteMultipartUpload": props{"daysAfterInitiation": 7},
+			"abortIncompleteMultipartUpload": props{"daysAfterInitiation": 7}, "expiration": props{"expiredObjectDeleteMarker": true},
+		}, props{
+			"id": "archive", "status": "Enabled", "filter": props{"objectSizeGreaterThan": 131072},
+			"noncurrentVersionTransitions": []any{props{"noncurrentDays": 7, "storageClass": "GLACIER_IR"}},
 		}}},
+		cloudsim.TypeBucketPolicy: {
+			"bucket": bucket.id,
+			"policy": `{"Statement":[{"Effect":"Deny","Principal":"*","Action":"s3:*","Resource":"arn:aws:s3:::awsplugin-state"}]}`,
+		},
 	}
 
 	all := make([]made, 0, len(settings)+1)
@@ -208,6 +219,14 @@ func TestBucket(t *testing.T) {
 	versioning, err := client.GetBucketVersioning(t.Context(), &s3.GetBucketVersioningInput{Bucket: &bucket.id})
 	require.NoError(t, err)
 	require.EqualValues(t, "Enabled", versioning.Status)
+
+	lifecycle, err := client.GetBucketLifecycleConfiguration(t.Context(), &s3.GetBucketLifecycleConfigurationInput{Bucket: &bucket.id})
+	require.NoError(t, err)
+	require.Len(t, lifecycle.Rules, 2)
+
+	policy, err := client.GetBucketPolicy(t.Context(), &s3.GetBucketPolicyInput{Bucket: &bucket.id})
+	require.NoError(t, err)
+	require.Contains(t, *policy.Policy, "Deny")
 
 	for range 2 {
 		_, err = client.PutObject(t.Context(), &s3.PutObjectInput{Bucket: &bucket.id, Key: aws.String("a"), Body: strings.NewReader("x")})
@@ -278,6 +297,52 @@ func TestTopic(t *testing.T) {
 	_, err := client.Publish(t.Context(), &sns.PublishInput{TopicArn: aws.String(topic.output(h, "arn")), Message: aws.String("x")})
 	require.NoError(t, err)
 	require.NoError(t, h.delete(topic))
+}
+
+func TestBus(t *testing.T) {
+	t.Parallel()
+
+	h, cfg := emulated(t)
+	inputs := props{"name": "awsplugin-results"}
+	client := eventbridge.NewFromConfig(cfg)
+
+	_, err := client.CreateEventBus(t.Context(), &eventbridge.CreateEventBusInput{Name: aws.String("awsplugin-results")})
+	require.NoError(t, err, "a left-over")
+
+	bus := h.create(cloudsim.TypeBus, inputs)
+	h.steady(bus, inputs)
+	require.Equal(t, "arn:aws:events:us-east-1:000000000000:event-bus/awsplugin-results", bus.output(h, "arn"))
+
+	sent, err := client.PutEvents(t.Context(), &eventbridge.PutEventsInput{Entries: []eventtypes.PutEventsRequestEntry{{
+		EventBusName: aws.String(bus.output(h, "arn")), Source: aws.String("lessor"), DetailType: aws.String("x"), Detail: aws.String("{}"),
+	}}})
+	require.NoError(t, err)
+	require.Zero(t, sent.FailedEntryCount)
+	require.NoError(t, h.delete(bus))
+
+	left, err := client.ListEventBuses(t.Context(), &eventbridge.ListEventBusesInput{NamePrefix: aws.String("awsplugin-")})
+	require.NoError(t, err)
+	require.Empty(t, left.EventBuses)
+}
+
+func TestAlarmAndPolicy(t *testing.T) {
+	t.Parallel()
+
+	h := configured(t, "", cloudsim.Options{})
+
+	for typ, inputs := range map[string]props{
+		cloudsim.TypeAlarm: {
+			"name": "acme", "comparisonOperator": "GreaterThanThreshold", "evaluationPeriods": 1, "period": 60, "threshold": 0,
+			"dimensions": props{"QueueName": "acme"}, "alarmActions": []any{"arn:aws:sns:us-east-1:000000000000:pager"},
+		},
+		cloudsim.TypePolicy: {"name": "acme", "policy": trust},
+	} {
+		m := h.create(typ, inputs)
+		h.steady(m, inputs)
+		require.NotEmpty(t, m.output(h, "arn"))
+		require.NoError(t, h.delete(m))
+		require.Empty(t, h.refresh(m).GetId())
+	}
 }
 
 func TestClaimIsGivenBackIfTheEmulatorRefuses(t *testing.T) {

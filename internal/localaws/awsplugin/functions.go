@@ -40,8 +40,30 @@ func functions() map[string]function {
 	}
 }
 
+// callerIdentity is the function that looks nothing up.
+const callerIdentity = "aws:index/getCallerIdentity:getCallerIdentity"
+
+// whose answers as for a user of the account that there is.
+// https://docs.aws.amazon.com/STS/latest/APIReference/API_GetCallerIdentity.html
+func (p *Provider) whose() (*pulumirpc.InvokeResponse, error) {
+	if p.configured() == nil {
+		return nil, errNotConfigured
+	}
+
+	result, err := marshal("the result", resource.NewPropertyMapFromMap(map[string]any{
+		"id": cloudsim.Account, "accountId": cloudsim.Account, "userId": "AIDALOCAL",
+		"arn": "arn:aws:iam::" + cloudsim.Account + ":user/local",
+	}))
+
+	return &pulumirpc.InvokeResponse{Return: result}, err
+}
+
 // Invoke calls a function.
 func (p *Provider) Invoke(ctx context.Context, req *pulumirpc.InvokeRequest) (*pulumirpc.InvokeResponse, error) {
+	if req.GetTok() == callerIdentity {
+		return p.whose()
+	}
+
 	f, known := functions()[req.GetTok()]
 	if !known {
 		return nil, fmt.Errorf("%w %q: the local pulumi-resource-%s has only %s; add it in internal/localaws/awsplugin "+

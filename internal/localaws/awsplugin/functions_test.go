@@ -20,6 +20,20 @@ func (h *host) lookUp(token string, arguments props) (props, error) {
 	return h.unpack(res.GetReturn()).Mappable(), nil
 }
 
+func TestCallerIsOfTheAccount(t *testing.T) {
+	t.Parallel()
+
+	const token = "aws:index/getCallerIdentity:getCallerIdentity"
+
+	caller, err := configured(t, "", cloudsim.Options{}).lookUp(token, props{})
+	require.NoError(t, err)
+	require.Equal(t, cloudsim.Account, caller["accountId"])
+	require.Contains(t, caller["arn"], cloudsim.Account)
+
+	_, err = newHost(t, "", cloudsim.Options{}).lookUp(token, props{})
+	require.ErrorContains(t, err, "not configured")
+}
+
 func TestFunctionsFindByName(t *testing.T) {
 	t.Parallel()
 

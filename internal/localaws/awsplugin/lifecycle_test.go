@@ -141,6 +141,9 @@ func TestCheck(t *testing.T) {
 		"unknown":      {cloudsim.TypeVPC, props{"cidrBlock": "10.0.0.0/16", "ipamPool": "x"}, "ipamPool", "does not know this property"},
 		"upper case":   {cloudsim.TypeInstance, props{"identifier": "Acme", "instanceClass": "x"}, "identifier", "lowercase"},
 		"alias prefix": {cloudsim.TypeAlias, props{"name": "acme", "targetKeyId": "x"}, "name", "'alias/'"},
+		"message size": {
+			cloudsim.TypeQueue, props{"maxMessageSize": 1048576}, "maxMessageSize", "in the range (1024 - 262144), got 1048576",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -180,7 +183,7 @@ func TestUnknownTypesAndFunctionsAreNamed(t *testing.T) {
 
 	_, err := h.Check(t.Context(), &pulumirpc.CheckRequest{Urn: urn(typ)})
 	require.ErrorContains(t, err, `unknown resource type "aws:ecs/taskSet:TaskSet": `+
-		`the local pulumi-resource-aws has only aws:cloudwatch/logGroup:LogGroup`)
+		`the local pulumi-resource-aws has only aws:cloudwatch/eventBus:EventBus`)
 
 	_, err = h.Create(t.Context(), &pulumirpc.CreateRequest{Urn: urn(typ)})
 	require.ErrorContains(t, err, typ)

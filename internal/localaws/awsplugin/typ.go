@@ -52,6 +52,8 @@ type property struct {
 	// form is what the real plugin checks before it calls AWS.
 	form *regexp.Regexp
 	hint string
+	// least and most bound a number where most is not 0.
+	least, most float64
 }
 
 type autoName struct {
@@ -68,7 +70,7 @@ func newRegistry() registry {
 
 	for _, part := range [][]resourceType{
 		ec2Types(), peeringTypes(), kmsTypes(), rdsTypes(), sqsTypes(), dynamoTypes(), s3Types(), snsTypes(),
-		ecsTypes(), lbTypes(), iamTypes(), logsTypes(),
+		ecsTypes(), lbTypes(), iamTypes(), logsTypes(), watchTypes(),
 	} {
 		for _, t := range part {
 			if t.timeout == 0 {

@@ -36,5 +36,17 @@ func iamTypes() []resourceType {
 				"policy": {required: true},
 			},
 		},
+		{
+			typ: cloudsim.TypePolicy, service: "IAM", noun: "IAM Policy", taggable: true,
+			calls: calls{"CreatePolicy", "GetPolicy", "CreatePolicyVersion", "DeletePolicy"},
+			name:  autoName{property: "name", limit: maxPolicyName},
+			inputs: map[string]property{
+				"name":        {replace: true},
+				"description": {replace: true, fallback: managed},
+				"path":        {fallback: "/", replace: true},
+				"policy":      {required: true},
+			},
+			outputs: []string{"arn", "policyId"},
+		},
 	}
 }

@@ -42,6 +42,14 @@ func s3Types() []resourceType {
 				"rules":                              {required: true},
 				"transitionDefaultMinimumObjectSize": {computed: true},
 			}),
+		{
+			typ: cloudsim.TypeBucketPolicy, service: "S3", noun: "S3 Bucket Policy", data: bucketPolicyData(),
+			calls: calls{"PutBucketPolicy", "GetBucketPolicy", "PutBucketPolicy", "DeleteBucketPolicy"},
+			inputs: map[string]property{
+				"bucket": {required: true, replace: true},
+				"policy": {required: true},
+			},
+		},
 	}
 }
 

@@ -6,6 +6,9 @@ func sqsTypes() []resourceType {
 		retention  = float64(345600)
 		visibility = float64(30)
 		reuse      = float64(300)
+		// SQS takes 1 MiB; the provider that this version is made from does not:
+		// https://github.com/pulumi/pulumi-aws/issues/6321
+		minMessage = float64(1024)
 	)
 
 	return []resourceType{
@@ -20,7 +23,7 @@ func sqsTypes() []resourceType {
 				"deduplicationScope":           {computed: true},
 				"fifoThroughputLimit":          {computed: true},
 				"delaySeconds":                 {fallback: float64(0)},
-				"maxMessageSize":               {fallback: maxMessage},
+				"maxMessageSize":               {fallback: maxMessage, least: minMessage, most: maxMessage},
 				"messageRetentionSeconds":      {fallback: retention},
 				"receiveWaitTimeSeconds":       {fallback: float64(0)},
 				"visibilityTimeoutSeconds":     {fallback: visibility},

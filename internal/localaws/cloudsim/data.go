@@ -30,7 +30,7 @@ func dataKinds() map[string]kind {
 			missing: func(string) *Error {
 				return notFound("AWS.SimpleQueueService.NonExistentQueue", "The specified queue does not exist.")
 			},
-			check: checkRedrive,
+			check: checkQueue,
 		},
 		TypeRedrivePolicy: partOf("queueUrl", TypeQueue),
 		TypeQueuePolicy:   partOf("queueUrl", TypeQueue),
@@ -76,7 +76,8 @@ func dataKinds() map[string]kind {
 		TypeVersioning:   partOf("bucket", TypeBucket),
 		TypePublicAccess: partOf("bucket", TypeBucket),
 		TypeEncryption:   partOf("bucket", TypeBucket),
-		TypeLifecycle:    partOf("bucket", TypeBucket),
+		TypeLifecycle:    partOf("bucket", TypeBucket).with(checkLifecycle),
+		TypeBucketPolicy: partOf("bucket", TypeBucket).with(checkBucketPolicy),
 		TypeTopic: {
 			name: "name",
 			// https://docs.aws.amazon.com/sns/latest/api/API_CreateTopic.html
@@ -107,6 +108,37 @@ func partOf(property, whole string) kind {
 			return nil
 		},
 	}
+}
+
+// with adds a rule.
+func (k kind) with(more func(c *Cloud, r, old *Resource) *Error) kind {
+	first := k.check
+	k.check = func(c *Cloud, r, old *Resource) *Error {
+		if err := first(c, r, old); err != nil {
+			return err
+		}
+
+		return more(c, r, old)
+	}
+
+	return k
+}
+
+// checkQueue: a queue is encrypted in one way, and its messages have a bound.
+// https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SetQueueAttributes.html
+func checkQueue(c *Cloud, r, old *Resource) *Error {
+	const least, most = 1 << 10, 1 << 20
+
+	if size, given := r.number("maxMessageSize"); given && (size < least || size > most) {
+		return badRequest("InvalidAttributeValue", "Invalid value for the parameter MaximumMessageSize.").modeled()
+	}
+
+	if r.flag("sqsManagedSseEnabled") && r.Text("kmsMasterKeyId") != "" {
+		return badRequest("InvalidAttributeValue",
+			"You can use one type of server-side encryption (SSE) at one time. You can either enable KMS SSE or SQS SSE.").modeled()
+	}
+
+	return checkRedrive(c, r, old)
 }
 
 // checkRedrive: the dead-letter queue must be there.

@@ -12,7 +12,9 @@ const (
 	// https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html
 	maxInlinePolicies = 10240
 	roleIDDigits      = 17
-	codeNoEntity      = "NoSuchEntity"
+	// maxManagedPolicy is the size of a managed policy without white space.
+	maxManagedPolicy = 6144
+	codeNoEntity     = "NoSuchEntity"
 )
 
 func iamKinds() map[string]kind {
@@ -53,6 +55,32 @@ func iamKinds() map[string]kind {
 			},
 			check: checkRolePolicy,
 		},
+		TypePolicy: {
+			name:   "name",
+			global: true,
+			// https://docs.aws.amazon.com/IAM/latest/APIReference/API_CreatePolicy.html
+			names: regexp.MustCompile(`^[\w+=,.@-]{1,128}$`),
+			badName: func(name string) *Error {
+				return badRequest(codeValidation,
+					"1 validation error detected: Value '%s' at 'policyName' failed to satisfy constraint", name)
+			},
+			id: func(_ *Cloud, r *Resource) string { return policyARN(r) },
+			taken: func(r *Resource) *Error {
+				return conflict("EntityAlreadyExists", "A policy called %s already exists. Duplicate names are not allowed.",
+					r.Text("name"))
+			},
+			missing: func(id string) *Error {
+				return notFound(codeNoEntity, "Policy %s does not exist or is not attachable.", id).modeled()
+			},
+			check: checkManagedPolicy,
+			fill: func(_ *Cloud, r *Resource) {
+				r.set("arn", r.ID)
+
+				if r.Text("policyId") == "" {
+					r.set("policyId", "ANPA"+strings.ToUpper(randomHex(roleIDDigits)))
+				}
+			},
+		},
 	}
 }
 
@@ -83,6 +111,29 @@ func checkPolicy(document string) *Error {
 	}
 
 	return nil
+}
+
+// checkManagedPolicy: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html
+func checkManagedPolicy(_ *Cloud, r, _ *Resource) *Error {
+	document := r.Text("policy")
+	if err := checkPolicy(document); err != nil {
+		return err
+	}
+
+	if len(strings.Join(strings.Fields(document), "")) > maxManagedPolicy {
+		return conflict("LimitExceeded", "Cannot exceed quota for PolicySize: %d", maxManagedPolicy)
+	}
+
+	return nil
+}
+
+func policyARN(r *Resource) string {
+	path := r.Text("path")
+	if path == "" {
+		path = "/"
+	}
+
+	return "arn:aws:iam::" + Account + ":policy" + path + r.Text("name")
 }
 
 func fillRole(_ *Cloud, r *Resource) {

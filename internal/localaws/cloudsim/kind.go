@@ -31,7 +31,11 @@ const (
 	TypePublicAccess  = "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock"
 	TypeEncryption    = "aws:s3/bucketServerSideEncryptionConfigurationV2:BucketServerSideEncryptionConfigurationV2"
 	TypeLifecycle     = "aws:s3/bucketLifecycleConfigurationV2:BucketLifecycleConfigurationV2"
+	TypeBucketPolicy  = "aws:s3/bucketPolicy:BucketPolicy"
 	TypeTopic         = "aws:sns/topic:Topic"
+	TypeBus           = "aws:cloudwatch/eventBus:EventBus"
+	TypeAlarm         = "aws:cloudwatch/metricAlarm:MetricAlarm"
+	TypePolicy        = "aws:iam/policy:Policy"
 
 	TypeCluster        = "aws:ecs/cluster:Cluster"
 	TypeService        = "aws:ecs/service:Service"
@@ -100,6 +104,7 @@ func kinds() map[string]kind {
 
 	for _, part := range []map[string]kind{
 		ec2Kinds(), peeringKinds(), endpointKinds(), kmsKinds(), rdsKinds(), dataKinds(), ecsKinds(), elbKinds(), iamKinds(), logsKinds(),
+		watchKinds(),
 	} {
 		maps.Copy(all, part)
 	}

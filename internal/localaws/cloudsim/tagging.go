@@ -45,6 +45,8 @@ func taggable() map[string]string {
 		TypeTable:         "dynamodb:table",
 		TypeBucket:        "s3:bucket",
 		TypeTopic:         "sns:topic",
+		TypeBus:           "events:event-bus",
+		TypeAlarm:         "cloudwatch:alarm",
 
 		// Roles carry tags, but this API does not cover them.
 		TypeCluster:        "ecs:cluster",

@@ -3,9 +3,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"time"
 
-	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi/config"
 
@@ -23,29 +24,64 @@ func main() {
 	})
 }
 
+// configuration reads what Pulumi.yaml describes.
 func configuration(ctx *pulumi.Context) (platform.Config, error) {
 	values := config.New(ctx, "")
 	cfg := platform.Config{
-		Name:              values.Require("name"),
+		Name:              values.Get("name"),
 		Region:            config.New(ctx, "aws").Get("region"),
 		StateBucketPrefix: values.Get("stateBucketPrefix"),
-		StateBuckets:      values.RequireInt("stateBuckets"),
-		MaxReceiveCount:   values.RequireInt("maxReceiveCount"),
-		Protect:           values.RequireBool("protect"),
-		ResultsTopic:      values.RequireBool("resultsTopic"),
+		Results:           platform.Results(values.Get("results")),
+		Cluster: platform.Cluster{
+			OIDCProviderARN: values.Get("oidcProviderArn"),
+			ARN:             values.Get("clusterArn"),
+		},
+		Worker: platform.ServiceAccount{Namespace: values.Get("workerNamespace"), Name: values.Get("workerServiceAccount")},
+		Scaler: platform.ServiceAccount{Namespace: values.Get("scalerNamespace"), Name: values.Get("scalerServiceAccount")},
 	}
 
-	if cfg.StateBucketPrefix != "" {
-		return cfg, nil
+	var problems []error
+
+	for name, value := range map[string]any{
+		"stateBuckets":    &cfg.StateBuckets,
+		"retentionDays":   &cfg.RetentionDays,
+		"maxReceiveCount": &cfg.MaxReceiveCount,
+		"podIdentity":     &cfg.Cluster.PodIdentity,
+		"protect":         &cfg.Protect,
+		"alarmActions":    &cfg.AlarmActions,
+		"eventSources":    &cfg.EventSources,
+		"tierRoles":       &cfg.TierRoles,
+		"hookQueues":      &cfg.HookQueues,
+		"tags":            &cfg.Tags,
+	} {
+		if err := values.TryObject(name, value); err != nil && !errors.Is(err, config.ErrMissingVar) {
+			problems = append(problems, fmt.Errorf("reading the configuration: %s: %w", name, err))
+		}
 	}
 
-	// Bucket names are unique over all accounts.
-	caller, err := aws.GetCallerIdentity(ctx, nil)
-	if err != nil {
-		return cfg, fmt.Errorf("reading the account's id: %w", err)
+	for name, value := range map[string]*time.Duration{
+		"visibilityTimeout": &cfg.VisibilityTimeout,
+		"oldestMessage":     &cfg.OldestMessage,
+	} {
+		if err := duration(values, name, value); err != nil {
+			problems = append(problems, err)
+		}
 	}
 
-	cfg.StateBucketPrefix = fmt.Sprintf("%s-state-%s", cfg.Name, caller.AccountId)
+	return cfg, errors.Join(problems...)
+}
 
-	return cfg, nil
+func duration(values *config.Config, name string, value *time.Duration) error {
+	text := values.Get(name)
+	if text == "" {
+		return nil
+	}
+
+	var err error
+
+	if *value, err = time.ParseDuration(text); err != nil {
+		return fmt.Errorf("reading the configuration: %s: %w; write it as 2m or 4h", name, err)
+	}
+
+	return nil
 }
