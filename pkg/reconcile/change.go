@@ -133,6 +133,8 @@ func (t *tenure) ask(rec tenant.Record, p plan.Plan, done *operationDone) error 
 		From: cutover.Side{Tier: rec.Applied.Spec.Tier, Generation: rec.Applied.Generation, Outputs: rec.Outputs},
 		To:   cutover.Side{Tier: p.Spec.Tier, Generation: p.Generation, Outputs: c.Outputs},
 	})
+	t.Observer.HookAsked(rec.ID, c, err)
+
 	if err != nil {
 		done.result.Failure = &tenant.Failure{
 			Kind: tenant.KindTransient, Step: string(plan.StepCutover), Message: err.Error(),

@@ -331,6 +331,8 @@ func (o *fakeObserver) OperationFinished(_ engine.Operation, _ string, outcome t
 	o.finished = append(o.finished, outcome)
 }
 
+func (*fakeObserver) HookAsked(tenant.ID, tenant.Change, error) {}
+
 func (o *fakeObserver) Trouble(_ tenant.ID, doing string, _ error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -88,6 +88,8 @@ type Observer interface {
 
 	OperationStarted(op engine.Operation, sequence int64, tier string)
 	OperationFinished(op engine.Operation, tier string, outcome tenant.Outcome, res engine.Result)
+	// HookAsked is told of each request to a data hook, and how it was taken.
+	HookAsked(id tenant.ID, change tenant.Change, err error)
 	Published(err error)
 	Trouble(id tenant.ID, doing string, err error)
 }

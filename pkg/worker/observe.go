@@ -156,6 +156,19 @@ func (o *observer) Published(err error) {
 	o.metrics.ResultsPublished.WithLabelValues(outcome).Inc()
 }
 
+// HookAsked logs a request to the data hook of a tier change.
+func (o *observer) HookAsked(id tenant.ID, change tenant.Change, err error) {
+	log := o.log.With(telemetry.KeyTenant, string(id), "change", change.ID, "tier", change.Other.Spec.Tier, "deadline", change.Deadline)
+
+	if err != nil {
+		log.Warn("the data hook did not take the request", "error", err)
+
+		return
+	}
+
+	log.Info("asked the data hook, and wait for its answer")
+}
+
 // Trouble logs what went wrong beside the work itself.
 func (o *observer) Trouble(id tenant.ID, doing string, err error) {
 	o.log.Error(doing, telemetry.KeyTenant, string(id), "error", err)
