@@ -40,14 +40,25 @@ func (j *job) program(step plan.Step, col *collector) pulumi.RunFunc {
 		var outputs pulumi.Map
 
 		for _, t := range topologies {
+			if j.replayed[t.Generation] {
+				outputs = nil
+
+				continue
+			}
+
 			t.Fresh = j.fresh(t)
 
 			made, err := j.deploy(ctx, t)
 			if err != nil {
-				return err
+				return &topologyError{generation: t.Generation, err: err}
 			}
 
 			outputs = made
+		}
+
+		// Nothing that a program makes impossible shall have been begun.
+		if err := declare(ctx, j.declared); err != nil {
+			return err
 		}
 
 		for name, output := range outputs {

@@ -44,13 +44,15 @@ func (j *job) execute(ctx context.Context, col *collector, program pulumi.RunFun
 	close(done)
 	<-collected
 
+	j.fault = fault.get()
+
 	if err == nil {
 		return nil
 	}
 
 	j.diagnostics = append(j.diagnostics, col.diagnostics...)
 
-	return j.explain(err, col, fault.get())
+	return j.explain(err, col, j.fault)
 }
 
 // await runs an SDK call, but not for ever: the SDK waits for the program.

@@ -32,6 +32,13 @@ type Resource struct {
 	PropertyDependencies map[string][]string `json:"propertyDependencies"`
 	DeletedWith          string              `json:"deletedWith"`
 	ReplaceWith          []string            `json:"replaceWith"`
+	ViewOf               string              `json:"viewOf"` // the resource whose provider manages this one
+
+	RetainOnDelete bool `json:"retainOnDelete"`
+	// AdditionalSecretOutputs are outputs that are secret, by name.
+	AdditionalSecretOutputs []string `json:"additionalSecretOutputs"`
+	// CustomTimeouts are in seconds: create, update, delete.
+	CustomTimeouts map[string]float64 `json:"customTimeouts"`
 }
 
 // ARN returns the output "arn", or "" where there is none.
