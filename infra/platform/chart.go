@@ -20,7 +20,7 @@ func (p parts) chartValues(outputs pulumi.Map) pulumi.Map {
 		"region":   p.queues.Events.Arn.ApplyT(regionOf),
 		"identity": pulumi.String(p.identity()),
 	}
-	if p.identity() == identityIRSA {
+	if p.access.Worker != nil {
 		aws["roleArn"] = outputs[OutputWorkerRoleARN]
 	}
 

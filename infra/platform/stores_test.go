@@ -130,7 +130,7 @@ func TestChartValues(t *testing.T) {
 	cfg.Cluster.OIDCProviderARN = ""
 	pods, ok := deploy(t, cfg).outputs[platform.OutputChartValues].(map[string]any)
 	require.True(t, ok)
-	require.Equal(t, map[string]any{"region": "eu-west-1", "identity": "podIdentity"}, pods["aws"])
+	require.Equal(t, map[string]any{"region": "eu-west-1", "identity": "podIdentity", "roleArn": arnOf("worker")}, pods["aws"])
 
 	none, ok := deploy(t, platform.Config{}).outputs[platform.OutputChartValues].(map[string]any)
 	require.True(t, ok)
