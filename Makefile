@@ -55,6 +55,10 @@ kubeconform:
 golangci-lint:
 	@tools/build-tool.sh golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint 2-4
 
+.PHONY: image
+image: ## build the image IMAGE (lessor) from BUILDER with buildah or docker: docs/image.md
+	@image/build.sh
+
 ##@ Check
 .PHONY: test
 test: tools build helm kubeconform ## unit, contract and end-to-end tests
@@ -81,10 +85,29 @@ chaos: tools build ## kill, freeze and cut off a fleet for CHAOS_FOR (3m), by CH
 charts: helm kubeconform ## lint and render the chart, and hold it against the schemas of Kubernetes and KEDA
 	@go test -count=1 ./test/charts
 
+KUBERNETES = $(shell awk '$$1 == "k8s.io/kubernetes" { print $$2 }' tools/kubernetes/go.mod)
+KUBERNETES_LDFLAGS = -X k8s.io/component-base/version.gitVersion=$(KUBERNETES)
+
+.PHONY: kubernetes
+kubernetes:
+	@tools/build-tool.sh kubernetes/kube-apiserver k8s.io/kubernetes/cmd/kube-apiserver 8-20 "$(KUBERNETES_LDFLAGS)"
+	@tools/build-tool.sh kubernetes/kube-controller-manager k8s.io/kubernetes/cmd/kube-controller-manager 2-5 "$(KUBERNETES_LDFLAGS)"
+
+.PHONY: keda
+keda:
+	@tools/build-tool.sh keda/keda-operator github.com/kedacore/keda/v2/cmd/operator 11-25
+	@tools/build-tool.sh keda/keda-adapter github.com/kedacore/keda/v2/cmd/adapter 1-5
+
+# Kubernetes and KEDA take long to build the first time, so `make test` leaves
+# this out.
+.PHONY: e2e-k8s
+e2e-k8s: kubernetes keda helm kumo ## let KEDA scale the chart on a Kubernetes without nodes; needs etcd-server
+	@E2E_K8S=1 go test -count=1 -timeout=30m -v ./test/k8s
+
 .PHONY: lint
 lint: golangci-lint ## golangci-lint, and shellcheck where it is installed
 	@$(BIN)/golangci-lint run ./...
-	@if command -v shellcheck >/dev/null; then shellcheck tools/*.sh .ci/run; fi
+	@if command -v shellcheck >/dev/null; then shellcheck tools/*.sh image/*.sh .ci/run; fi
 
 .PHONY: fmt
 fmt: golangci-lint ## format the code
