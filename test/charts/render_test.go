@@ -20,6 +20,8 @@ func withStubs(t *testing.T) string {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "files", "alerts.yaml"), []byte(`groups:
   - name: lessor
     rules:
+      - alert: LessorAbsent
+        expr: absent(up)
       - alert: Stub
         expr: up == 0
         annotations:
@@ -153,6 +155,41 @@ func TestSchemasRefuse(t *testing.T) {
 	}
 }
 
+// TestAlertsAreLeftOut where they make no sense: a fleet that sleeps is absent
+// and well.
+func TestAlertsAreLeftOut(t *testing.T) {
+	t.Parallel()
+
+	dir := withStubs(t)
+
+	for name, c := range map[string]struct {
+		more values
+		want []string
+	}{
+		"none":            {nil, []string{"LessorAbsent", "Stub"}},
+		"by name":         {values{}.set("monitoring.rules.without", []string{"Stub"}), []string{"LessorAbsent"}},
+		"may sleep":       {values{}.set("scaling.minReplicas", 0), []string{"Stub"}},
+		"never sleeps":    {values{}.set("scaling", values{"mode": "fixed", "minReplicas": 0}), []string{"LessorAbsent", "Stub"}},
+		"nothing is left": {values{}.set("monitoring.rules.without", []string{"Stub", "LessorAbsent"}), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			out, err := template(t, dir, example("everything"), c.more)
+			require.NoError(t, err, out)
+
+			var names []string
+
+			rules, _ := decode(t, out)["PrometheusRule"].at("spec.groups.0.rules").([]any)
+			for _, rule := range rules {
+				names = append(names, object(rule.(map[string]any)).text(t, "alert")) //nolint:forcetypeassert // it panics and tells
+			}
+
+			require.Equal(t, c.want, names)
+		})
+	}
+}
+
 // TestFiles checks that alerts and dashboard arrive as they are, although they
 // have braces of their own, and that a chart without them is a chart.
 func TestFiles(t *testing.T) {
@@ -161,10 +198,13 @@ func TestFiles(t *testing.T) {
 	shown := func(t *testing.T, dir string) objects {
 		t.Helper()
 
-		out, err := template(t, dir, example("everything"), nil)
+		rendered, err := template(t, dir, example("everything"), nil)
+		require.NoError(t, err, rendered)
+
+		out, err := conforms(t, rendered)
 		require.NoError(t, err, out)
 
-		return decode(t, out)
+		return decode(t, rendered)
 	}
 
 	t.Run("none", func(t *testing.T) {
