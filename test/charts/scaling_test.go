@@ -149,6 +149,21 @@ func TestScalesByTheQueue(t *testing.T) {
 		"one pod at a time, which may have half an hour of work to finish")
 }
 
+func TestAuthenticationOfKEDA(t *testing.T) {
+	t.Parallel()
+
+	const key = "scaling.keda.authentication"
+
+	own := render(t, "minimal", values{}.set(key+".name", "queues"))
+	require.Equal(t, "queues", own["TriggerAuthentication"].at("metadata.name"))
+	require.Equal(t, "queues", own["ScaledObject"].at("spec.triggers.0.authenticationRef.name"))
+
+	foreign := render(t, "minimal", values{}.set(key, values{"create": false, "kind": "ClusterTriggerAuthentication", "name": "queues"}))
+	require.NotContains(t, foreign, "TriggerAuthentication")
+	require.Equal(t, map[string]any{"kind": "ClusterTriggerAuthentication", "name": "queues"},
+		foreign["ScaledObject"].at("spec.triggers.0.authenticationRef"))
+}
+
 // TestSleepingFleetWakesUp: what is due by the clock is seen by workers only, so
 // a fleet that may sleep needs a clock.
 func TestSleepingFleetWakesUp(t *testing.T) {
