@@ -30,6 +30,16 @@ type life struct {
 func newLife(t *testing.T, id tenant.ID) *life {
 	t.Helper()
 
+	return &life{Runner: newRunner(t, engine.ChildArgument), t: t, top: topology(func(top *engine.Topology) {
+		// The cloud outlives a run of the test.
+		top.Tenant, top.Program = id+tenant.ID("_"+strings.ToLower(rand.Text()[:8])), "silo"
+	})}
+}
+
+// newRunner makes a runner whose child processes get an argument.
+func newRunner(t *testing.T, argument string) *engine.Runner {
+	t.Helper()
+
 	if testing.Short() {
 		t.Skip("it needs the real CLI")
 	}
@@ -41,14 +51,11 @@ func newLife(t *testing.T, id tenant.ID) *life {
 		Pulumi: os.Getenv("LESSOR_PULUMI"), PluginDir: os.Getenv("LESSOR_PLUGIN_DIR"), WorkDir: filepath.Join(t.TempDir(), "work"),
 		SecretsProvider: os.Getenv("LESSOR_SECRETS_PROVIDER"), Project: "lessor", OperationTimeout: time.Minute,
 		InterruptGrace: time.Second, Parallel: 8,
-	}, engine.WithCommand(self, engine.ChildArgument))
+	}, engine.WithCommand(self, argument))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, runner.Close()) })
 
-	return &life{Runner: runner, t: t, top: topology(func(top *engine.Topology) {
-		// The cloud outlives a run of the test.
-		top.Tenant, top.Program = id+tenant.ID("_"+strings.ToLower(rand.Text()[:8])), "silo"
-	})}
+	return runner
 }
 
 func (l *life) run(steps ...plan.Step) engine.Result {

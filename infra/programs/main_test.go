@@ -19,10 +19,18 @@ import (
 // -short.
 var local *localaws.Env //nolint:gochecknoglobals // set once by TestMain
 
+// withoutPrograms is the argument of a child process of a worker that was built
+// without any program.
+const withoutPrograms = "without-programs"
+
 // TestMain is also the child process of the operations that the tests run.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == engine.ChildArgument {
 		os.Exit(engine.Child(context.Background(), programs.All(), os.Stdin, os.Stdout))
+	}
+
+	if len(os.Args) == 2 && os.Args[1] == withoutPrograms {
+		os.Exit(engine.Child(context.Background(), engine.Programs{}, os.Stdin, os.Stdout))
 	}
 
 	flag.Parse()
