@@ -65,6 +65,7 @@ func TestPodCanWrite(t *testing.T) {
 
 	require.ElementsMatch(t, []string{"/scratch", "/tmp"}, writable)
 	require.Equal(t, "/scratch", pod.environment(t)["LESSOR_WORK_DIR"])
+	require.Equal(t, "/scratch", pod.environment(t)["HOME"], "the image's own is no volume any more")
 
 	volumes := map[string]map[string]any{}
 

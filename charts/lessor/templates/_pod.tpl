@@ -42,6 +42,7 @@
 - {name: LESSOR_PLUGIN_DIR, value: {{ . | quote }}}
 {{- end }}
 - {name: LESSOR_WORK_DIR, value: {{ $v.workDir.path | quote }}}
+- {name: HOME, value: {{ $v.workDir.path | quote }}}
 - {name: LESSOR_DRAIN_TIMEOUT, value: {{ $v.drain.timeout | quote }}}
 - {name: LESSOR_LOG_LEVEL, value: {{ $v.log.level | quote }}}
 - {name: LESSOR_LOG_FORMAT, value: {{ $v.log.format | quote }}}
