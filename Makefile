@@ -51,6 +51,10 @@ helm:
 kubeconform:
 	@tools/build-tool.sh kubeconform github.com/yannh/kubeconform/cmd/kubeconform 1
 
+.PHONY: promtool
+promtool:
+	@tools/promtool.sh
+
 .PHONY: golangci-lint
 golangci-lint:
 	@tools/build-tool.sh golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint 2-4
@@ -103,6 +107,10 @@ keda:
 .PHONY: e2e-k8s
 e2e-k8s: kubernetes keda helm kumo ## let KEDA scale the chart on a Kubernetes without nodes; needs etcd-server
 	@E2E_K8S=1 go test -count=1 -timeout=30m -v ./test/k8s
+
+.PHONY: alerts
+alerts: promtool ## check alerts, dashboard and runbook, and let every alert fire and stay silent
+	@go test -count=1 ./test/alerts
 
 .PHONY: lint
 lint: golangci-lint ## golangci-lint, and shellcheck where it is installed
