@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # Builds a development tool from its own module, tools/<name>/go.mod, into
 # .bin/<name>. The stamp holds what it was built from, so that it is built again
-# only when its module changes.
+# only when its module changes. MODULE/NAME is for a module with several tools.
 #
-# usage: tools/build-tool.sh NAME PACKAGE MINUTES [LDFLAGS]
+# usage: tools/build-tool.sh NAME|MODULE/NAME PACKAGE MINUTES [LDFLAGS]
 set -euo pipefail
 
-name=$1
+name=${1##*/}
 package=$2
 minutes=$3
 ldflags="-s -w ${4:-}"
 
 root=$(cd "$(dirname "$0")/.." && pwd)
-module=$root/tools/$name
+module=$root/tools/${1%%/*}
 binary=$root/.bin/$name
 stamp=$root/.bin/.stamps/$name
 
