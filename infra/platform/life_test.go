@@ -81,6 +81,12 @@ func newLife(t *testing.T, cfg platform.Config) *life {
 	return &life{t: t, env: env, stack: stack}
 }
 
+// unguarded is what `pulumi config set protect false` leads to.
+func (l *life) unguarded(cfg platform.Config) {
+	cfg.Protect = false
+	l.stack.Workspace().SetProgram(platform.Program(cfg))
+}
+
 func (l *life) up() (changes map[string]int, outputs auto.OutputMap) {
 	l.t.Helper()
 
@@ -193,4 +199,38 @@ func TestPlatformLife(t *testing.T) {
 	l.unprotect(t.Context())
 	require.ErrorContains(t, l.destroy(), "deletion")
 	require.Equal(t, 1, l.count(cloudsim.TypeTable, "prod-tenants"))
+
+	t.Log("without protection everything goes")
+
+	l.unguarded(cfg)
+	l.up()
+	require.NoError(t, l.destroy())
+
+	left, err := l.env.Cloud().List(t.Context(), cloudsim.Filter{})
+	require.NoError(t, err)
+
+	for _, r := range left {
+		// DynamoDB itself keeps one for 35 days.
+		if r.Type == cloudsim.TypeBackup {
+			continue
+		}
+
+		require.NotContains(t, r.ID+r.Text("name"), "prod-", "%s is left", r.Type)
+	}
+}
+
+// TestGuardIsTakenAway is the end of a platform as docs/install-eks.md has it.
+func TestGuardIsTakenAway(t *testing.T) {
+	t.Parallel()
+
+	cfg := platform.Config{Name: "brief", Region: localaws.Region, Protect: true}
+	l := newLife(t, cfg)
+	l.up()
+	require.ErrorContains(t, l.destroy(), "protect")
+
+	l.unguarded(cfg)
+	changes, _ := l.up()
+	require.Zero(t, changes["create"]+changes["replace"]+changes["delete"], "%v", changes)
+	require.NoError(t, l.destroy())
+	require.Zero(t, l.count(cloudsim.TypeTable, "brief-")+l.count(cloudsim.TypeBucket, "brief-")+l.count(cloudsim.TypeQueue, "brief-"))
 }

@@ -27,6 +27,10 @@ const (
 	owner      = "123456789012"
 )
 
+func roleOf(name string) string { return "arn:aws:iam::" + owner + ":role/" + name }
+
+func urlOf(name string) string { return "https://sqs.eu-west-1.amazonaws.com/" + owner + "/" + name }
+
 func arnOf(name string) string { return "arn:aws:x:eu-west-1:" + owner + ":" + name }
 
 // recorder stands in for the engine and keeps what was declared.
@@ -54,7 +58,12 @@ func (r *recorder) NewResource(args pulumi.MockResourceArgs) (string, resource.P
 
 	state := maps.Clone(args.Inputs)
 	state["arn"] = resource.NewStringProperty(arnOf(args.Name))
-	state["url"] = resource.NewStringProperty("https://sqs.example/" + args.Name)
+
+	if args.TypeToken == roleType {
+		state["arn"] = resource.NewStringProperty(roleOf(args.Name))
+	}
+
+	state["url"] = resource.NewStringProperty(urlOf(args.Name))
 	state["keyId"] = resource.NewStringProperty("key-of-" + args.Name)
 
 	return args.Name + "-id", state, nil
@@ -181,15 +190,15 @@ func TestProgramExportsTheWorkersVariables(t *testing.T) {
 
 	r := deploy(t, platform.Config{StateBucketPrefix: "acme-state", Results: platform.ResultsTopic})
 
-	require.Equal(t, "https://sqs.example/events", r.outputs[platform.OutputQueueURL])
-	require.Equal(t, "https://sqs.example/dead-letters", r.outputs[platform.OutputDeadLetterQueueURL])
+	require.Equal(t, urlOf("events"), r.outputs[platform.OutputQueueURL])
+	require.Equal(t, urlOf("dead-letters"), r.outputs[platform.OutputDeadLetterQueueURL])
 	require.Equal(t, "lessor-tenants", r.outputs[platform.OutputTableName])
 	require.Equal(t, []string{"acme-state-0", "acme-state-1"}, r.outputs[platform.OutputStateBuckets])
 	require.Equal(t, "awskms:///key-of-state?region=eu-west-1", r.outputs[platform.OutputSecretsProvider])
 	require.Equal(t, "arn:aws:x:eu-west-1:123456789012:results", r.outputs[platform.OutputResultTarget])
 	require.Equal(t, map[string]any{
-		"LESSOR_QUEUE_URL":             "https://sqs.example/events",
-		"LESSOR_DEAD_LETTER_QUEUE_URL": "https://sqs.example/dead-letters",
+		"LESSOR_QUEUE_URL":             urlOf("events"),
+		"LESSOR_DEAD_LETTER_QUEUE_URL": urlOf("dead-letters"),
 		"LESSOR_TABLE":                 "lessor-tenants",
 		"LESSOR_STATE_BUCKETS":         "acme-state-0,acme-state-1",
 		"LESSOR_SECRETS_PROVIDER":      "awskms:///key-of-state?region=eu-west-1",

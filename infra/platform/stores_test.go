@@ -1,9 +1,15 @@
 package platform_test
 
 import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"os"
 	"testing"
 	"time"
 
+	"github.com/goccy/go-yaml"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lessor-dev/lessor/infra/platform"
@@ -117,8 +123,8 @@ func TestChartValues(t *testing.T) {
 
 	cfg := full()
 	require.Equal(t, map[string]any{
-		"aws":   map[string]any{"region": "eu-west-1", "identity": "irsa", "roleArn": arnOf("worker")},
-		"queue": map[string]any{"url": "https://sqs.example/events", "deadLetterUrl": "https://sqs.example/dead-letters", "visibilityTimeout": "2m0s"},
+		"aws":   map[string]any{"region": "eu-west-1", "identity": "irsa", "roleArn": roleOf("worker")},
+		"queue": map[string]any{"url": urlOf("events"), "deadLetterUrl": urlOf("dead-letters"), "visibilityTimeout": "2m0s"},
 		"state": map[string]any{
 			"buckets": []string{"acme-state-0", "acme-state-1"}, "secretsProvider": "awskms:///key-of-state?region=eu-west-1",
 		},
@@ -130,10 +136,63 @@ func TestChartValues(t *testing.T) {
 	cfg.Cluster.OIDCProviderARN = ""
 	pods, ok := deploy(t, cfg).outputs[platform.OutputChartValues].(map[string]any)
 	require.True(t, ok)
-	require.Equal(t, map[string]any{"region": "eu-west-1", "identity": "podIdentity", "roleArn": arnOf("worker")}, pods["aws"])
+	require.Equal(t, map[string]any{"region": "eu-west-1", "identity": "podIdentity", "roleArn": roleOf("worker")}, pods["aws"])
 
 	none, ok := deploy(t, platform.Config{}).outputs[platform.OutputChartValues].(map[string]any)
 	require.True(t, ok)
 	require.Equal(t, map[string]any{"region": "eu-west-1", "identity": "none"}, none["aws"])
 	require.NotContains(t, none, "results")
+}
+
+// TestChartTakesItsValues gives the outputs to the chart's own schema, on top of
+// its defaults, as helm does.
+func TestChartTakesItsValues(t *testing.T) {
+	t.Parallel()
+
+	text, err := os.ReadFile("../../charts/lessor/values.schema.json")
+	require.NoError(t, err)
+
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	require.NoError(t, err)
+
+	compiler := jsonschema.NewCompiler()
+	require.NoError(t, compiler.AddResource("values.schema.json", document))
+
+	schema, err := compiler.Compile("values.schema.json")
+	require.NoError(t, err)
+
+	defaults, err := os.ReadFile("../../charts/lessor/values.yaml")
+	require.NoError(t, err)
+
+	pods := full()
+	pods.Cluster.OIDCProviderARN = ""
+
+	for name, cfg := range map[string]platform.Config{"everything": full(), "pods": pods, "nothing": {}} {
+		var values map[string]any
+		require.NoError(t, yaml.Unmarshal(defaults, &values))
+
+		ours, ok := deploy(t, cfg).outputs[platform.OutputChartValues].(map[string]any)
+		require.True(t, ok)
+
+		for section, some := range ours {
+			into, ok := values[section].(map[string]any)
+			require.True(t, ok, "the chart has no %s", section)
+
+			given, ok := some.(map[string]any)
+			require.True(t, ok)
+
+			for key := range given {
+				require.Contains(t, into, key, "the chart has no %s.%s", section, key)
+			}
+
+			maps.Copy(into, given)
+		}
+
+		encoded, err := json.Marshal(values)
+		require.NoError(t, err)
+
+		instance, err := jsonschema.UnmarshalJSON(bytes.NewReader(encoded))
+		require.NoError(t, err)
+		require.NoError(t, schema.Validate(instance), name)
+	}
 }
