@@ -29,6 +29,10 @@ import (
 // would warn of it.
 const workerVariable = "E2E_WORKER"
 
+// bareVariable makes the worker one that was built with the program pool alone. It
+// looks like a variable of AWS, since the children of a worker see no others.
+const bareVariable = "AWS_E2E_BARE"
+
 // enqueueVariable makes it the command enqueue.
 const enqueueVariable = "E2E_ENQUEUE"
 
@@ -41,6 +45,10 @@ func TestMain(m *testing.M) {
 	if child || os.Getenv(workerVariable) != "" {
 		all := programs.All()
 		maps.Copy(all, testPrograms())
+
+		if os.Getenv(bareVariable) != "" {
+			maps.DeleteFunc(all, func(name string, _ engine.Program) bool { return name != programs.NamePool })
+		}
 
 		worker.Main(all)
 	}
