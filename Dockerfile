@@ -6,11 +6,11 @@
 ARG BUILDER
 
 FROM ${BUILDER} AS build
-SHELL ["/bin/bash", "-euo", "pipefail", "-c"]
 WORKDIR /src
-# Where modules come from; unset is Go's default.
+# Where modules come from and who vouches for them; unset is Go's default. Either
+# way they are those of go.sum.
 ARG GOPROXY
-ARG GONOSUMDB
+ARG GOSUMDB
 
 FROM build AS cli
 COPY image/compile.sh image/

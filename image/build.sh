@@ -4,7 +4,7 @@
 #
 # BUILDER        image with Go, Git and Debian's tools, by digest: NAME@sha256:…
 # PLUGIN_SHA256  checksum of the plugin's tarball
-# OLD_PLUGINS, PLUGIN_URL, GOPROXY, GONOSUMDB   as in the Dockerfile
+# OLD_PLUGINS, PLUGIN_URL, GOPROXY, GOSUMDB   as in the Dockerfile
 # VERSION        the label; `git describe` says otherwise
 # DIRTY=1        allows what is not committed
 # BUILD_FLAGS    more for `buildah build` or `docker build`
@@ -53,7 +53,7 @@ arguments=(
 	--build-arg CREATED="$(date --utc --date="@$epoch" +%Y-%m-%dT%H:%M:%SZ)"
 	--build-arg SOURCE_DATE_EPOCH="$epoch"
 )
-for name in OLD_PLUGINS PLUGIN_URL GOPROXY GONOSUMDB; do
+for name in OLD_PLUGINS PLUGIN_URL GOPROXY GOSUMDB; do
 	if [ -n "${!name:-}" ]; then
 		arguments+=(--build-arg "$name=${!name}")
 	fi
