@@ -246,6 +246,9 @@ func TestRights(t *testing.T) {
 
 		all := render(t, "pod-identity", nil)
 		require.Nil(t, annotation(all), "with both, the annotation would win")
+
+		annotated := render(t, "pod-identity", values{}.set("serviceAccount.annotations.of", "mine"))
+		require.Equal(t, map[string]any{"of": "mine"}, annotated["ServiceAccount"].at("metadata.annotations"))
 		require.Equal(t, "arn:aws:iam::111122223333:role/keda-queues", all["TriggerAuthentication"].at("spec.podIdentity.roleArn"))
 		require.Equal(t, "169.254.170.23/32", all["NetworkPolicy"].at("spec.egress.2.to.0.ipBlock.cidr"))
 	})

@@ -111,6 +111,11 @@ func TestREADME(t *testing.T) {
 	}
 
 	require.Equal(t, want, string(data), "run go test ./test/charts -run TestREADME -update")
+
+	for _, link := range regexp.MustCompile(`\]\(([^):]+)\)`).FindAllStringSubmatch(before+after, -1) {
+		_, err := os.Stat(filepath.Join(chart, link[1]))
+		require.NoError(t, err)
+	}
 }
 
 // leaves lists the paths of what is neither a map nor in a list.
