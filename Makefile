@@ -86,7 +86,7 @@ chaos: tools build ## kill, freeze and cut off a fleet for CHAOS_FOR (3m), by CH
 	@CHAOS_FOR=$${CHAOS_FOR:-3m} go test -count=1 -timeout=0 -v -run '^TestChaos$$' ./test/chaos
 
 .PHONY: charts
-charts: helm kubeconform ## lint and render the chart, and hold it against the schemas of Kubernetes and KEDA
+charts: helm kubeconform alerts ## lint and render the chart, and hold it against the schemas of Kubernetes and KEDA
 	@go test -count=1 ./test/charts
 
 KUBERNETES = $(shell awk '$$1 == "k8s.io/kubernetes" { print $$2 }' tools/kubernetes/go.mod)
