@@ -39,7 +39,7 @@ fetch() {
 	mkdir -p "$dir"
 	tar --extract --gzip --file "$temp/$name" --directory "$dir" --no-same-owner --no-same-permissions
 	[ -f "$dir/pulumi-resource-aws" ] || fail "$url has no pulumi-resource-aws in it"
-	chmod -R u=rwX,go=rX "$dir"
+	find "$dir" -type d -exec chmod 0755 {} + -o -exec chmod 0644 {} +
 	chmod 0755 "$dir/pulumi-resource-aws"
 }
 

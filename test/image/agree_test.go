@@ -24,7 +24,7 @@ func TestVersionsAgree(t *testing.T) {
 func TestChartFitsTheImage(t *testing.T) {
 	t.Parallel()
 
-	values := read(t, filepath.Join(root, "charts/lessor/values.yaml"))
+	values := read(t, in(root, "charts/lessor/values.yaml"))
 
 	for at, want := range map[string]any{
 		"$.workDir.path":               workDir,

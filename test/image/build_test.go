@@ -35,7 +35,7 @@ func project(t *testing.T) string {
 	t.Helper()
 
 	dir := t.TempDir()
-	copyFile(t, filepath.Join(root, "image/build.sh"), filepath.Join(dir, "image/build.sh"))
+	copyFile(t, in(root, "image/build.sh"), in(dir, "image/build.sh"))
 	copyFile(t, filepath.Join(root, "go.mod"), filepath.Join(dir, "go.mod"))
 	commit(t, dir)
 
@@ -74,7 +74,7 @@ func TestBuildSaysWhatIsMissing(t *testing.T) {
 			}
 
 			env := append([]string{"PATH=" + tools(t, !test.without), "BUILDER=", "PLUGIN_SHA256=", "DIRTY="}, test.env...)
-			got := run(t, dir, env, filepath.Join(dir, "image/build.sh"))
+			got := run(t, dir, env, in(dir, "image/build.sh"))
 
 			require.Equal(t, len(test.stderr), strings.Count(got.stderr, "error: "), got.stderr)
 

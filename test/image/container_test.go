@@ -10,6 +10,8 @@ import (
 
 // testPrograms runs what is in the image as it is run in a pod.
 func (b *built) testPrograms(t *testing.T) {
+	t.Parallel()
+
 	cli := required(t, "tools/pulumi/go.mod", "github.com/pulumi/pulumi/pkg/v3")
 
 	for name, test := range map[string]struct {
@@ -26,6 +28,8 @@ func (b *built) testPrograms(t *testing.T) {
 		"pulumi version":  {args: []string{"pulumi", "version"}, stdout: cli},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
 			args := append([]string{"/usr/bin/tini", "--", "/usr/bin/" + test.args[0]}, test.args[1:]...)
 			got := b.inside(t, workVolume(t), nil, args...)
 			require.Equal(t, test.code, got.code, "%s%s", got.stdout, got.stderr)
@@ -36,6 +40,8 @@ func (b *built) testPrograms(t *testing.T) {
 
 	// The CLI keeps a state with a lock in it, which names the user.
 	t.Run("pulumi stack init", func(t *testing.T) {
+		t.Parallel()
+
 		work := workVolume(t)
 		write(t, filepath.Join(work, "Pulumi.yaml"), "name: lessor\nruntime: go\n", 0o644)
 
@@ -43,12 +49,14 @@ func (b *built) testPrograms(t *testing.T) {
 			"PULUMI_BACKEND_URL=file://" + workDir, "PULUMI_CONFIG_PASSPHRASE=secret", "PULUMI_HOME=" + workDir + "/home", "PULUMI_SKIP_UPDATE_CHECK=true",
 		}, "/usr/bin/tini", "--", "/usr/bin/pulumi", "--non-interactive", "--cwd", workDir, "stack", "init", "acme")
 		require.Zero(t, got.code, "%s%s", got.stdout, got.stderr)
-		require.FileExists(t, filepath.Join(work, ".pulumi/stacks/lessor/acme.json"))
+		require.FileExists(t, in(work, ".pulumi/stacks/lessor/acme.json"))
 	})
 }
 
 // testContainer looks around from the inside.
 func (b *built) testContainer(t *testing.T) {
+	t.Parallel()
+
 	plugin := "/usr/lib/lessor/plugins/resource-aws-v" + awsVersion(t) + "/pulumi-resource-aws"
 
 	got := b.inside(t, workVolume(t), nil, "/usr/bin/tini", "--", plugin, "look", "/", "/etc", "/usr/bin", "/usr/lib/lessor/plugins", "/tmp", workDir)
@@ -61,7 +69,7 @@ func (b *built) testContainer(t *testing.T) {
 		Reaped        bool
 	}
 
-	require.NoError(t, json.Unmarshal([]byte(got.stdout), &found))
+	require.NoError(t, json.Unmarshal([]byte(got.stdout), &found)) //nolint:musttag // the probe names them like that
 	require.Equal(t, []int{user, user}, []int{found.UID, found.GID})
 	require.Equal(t, "lessor", found.User)
 	require.Equal(t, map[string]bool{
@@ -73,10 +81,12 @@ func (b *built) testContainer(t *testing.T) {
 
 // testSameBytes compiles the programs once more, elsewhere.
 func (b *built) testSameBytes(t *testing.T) {
-	elsewhere, out := clone(t), t.TempDir()
+	t.Parallel()
+
+	elsewhere, out := again(t, b.source), t.TempDir()
 	must(t, elsewhere, []string{"TMPDIR=" + t.TempDir()}, "image/compile.sh", out, "worker", "enqueue", "pulumi")
 
 	for _, name := range []string{"worker", "enqueue", "pulumi"} {
-		require.Equal(t, hash(t, filepath.Join(out, name)), hash(t, filepath.Join(b.root, "usr/bin", name)), name)
+		require.Equal(t, hash(t, filepath.Join(out, name)), hash(t, in(b.root, "usr/bin/"+name)), name)
 	}
 }

@@ -24,17 +24,17 @@ func assembled(t *testing.T, probe string, said map[string]string) string {
 
 	// Directories of tests are for their owner alone.
 	for parent := dir; parent != os.TempDir() && parent != "/"; parent = filepath.Dir(parent) {
-		require.NoError(t, os.Chmod(parent, 0o755)) //nolint:gosec // another user looks in
+		require.NoError(t, os.Chmod(parent, 0o755))
 	}
 
 	for name, text := range said {
-		write(t, filepath.Join(dir, "etc/probe", name), text, 0o644)
-		copyFile(t, probe, filepath.Join(dir, "usr/bin", name))
+		write(t, in(dir, "etc/probe/"+name), text, 0o644)
+		copyFile(t, probe, in(dir, "usr/bin/"+name))
 	}
 
-	copyFile(t, probe, filepath.Join(dir, "usr/lib/lessor/plugins/resource-aws-v"+awsVersion(t), "pulumi-resource-aws"))
-	require.NoError(t, os.MkdirAll(filepath.Join(dir, "usr/share/doc/lessor"), 0o755))
-	write(t, filepath.Join(dir, "tmp/left/behind"), "", 0o600)
+	copyFile(t, probe, in(dir, "usr/lib/lessor/plugins/resource-aws-v"+awsVersion(t)+"/pulumi-resource-aws"))
+	require.NoError(t, os.MkdirAll(in(dir, "usr/share/doc/lessor"), 0o755))
+	write(t, in(dir, "tmp/left/behind"), "", 0o600)
 
 	return dir
 }
@@ -57,21 +57,21 @@ func TestFinishRefuses(t *testing.T) {
 		"another CLI": {
 			change: func(t *testing.T, dir string) {
 				t.Helper()
-				write(t, filepath.Join(dir, "etc/probe/pulumi"), "v3.1.0\n", 0o644)
+				write(t, in(dir, "etc/probe/pulumi"), "v3.1.0\n", 0o644)
 			},
 			stderr: "the Pulumi CLI is v3.1.0, tools/pulumi/go.mod says " + version,
 		},
 		"a worker for another plugin": {
 			change: func(t *testing.T, dir string) {
 				t.Helper()
-				write(t, filepath.Join(dir, "etc/probe/worker"), "worker v1\npulumi sdk "+version+"\npulumi-aws v6.0.0\n", 0o644)
+				write(t, in(dir, "etc/probe/worker"), "worker v1\npulumi sdk "+version+"\npulumi-aws v6.0.0\n", 0o644)
 			},
 			stderr: "the worker was built with other versions",
 		},
 		"no enqueue": {
 			change: func(t *testing.T, dir string) {
 				t.Helper()
-				require.NoError(t, os.Remove(filepath.Join(dir, "usr/bin/enqueue")))
+				require.NoError(t, os.Remove(in(dir, "usr/bin/enqueue")))
 			},
 			stderr: "enqueue does not run in the image",
 		},
@@ -79,7 +79,7 @@ func TestFinishRefuses(t *testing.T) {
 			change: func(t *testing.T, dir string) {
 				t.Helper()
 
-				plugins := filepath.Join(dir, "usr/lib/lessor/plugins")
+				plugins := in(dir, "usr/lib/lessor/plugins")
 				require.NoError(t, os.Rename(filepath.Join(plugins, "resource-aws-v"+awsVersion(t)), filepath.Join(plugins, "resource-aws-v6.0.0")))
 			},
 			stderr: "plugin resource-aws-v" + awsVersion(t) + " is not in the image",
@@ -87,7 +87,7 @@ func TestFinishRefuses(t *testing.T) {
 		"a plugin that needs a libc": {
 			change: func(t *testing.T, dir string) {
 				t.Helper()
-				copyFile(t, "/bin/true", filepath.Join(dir, "usr/lib/lessor/plugins/resource-aws-v6.0.0/pulumi-resource-aws"))
+				copyFile(t, "/bin/true", in(dir, "usr/lib/lessor/plugins/resource-aws-v6.0.0/pulumi-resource-aws"))
 			},
 			stderr: "it must be linked statically",
 		},
@@ -109,7 +109,7 @@ func TestFinishRefuses(t *testing.T) {
 				return
 			}
 
-			require.NoDirExists(t, filepath.Join(dir, "tmp/left"), "what programs wrote while they were tried is in the image")
+			require.NoDirExists(t, in(dir, "tmp/left"), "what programs wrote while they were tried is in the image")
 			require.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 				if err != nil {
 					return err

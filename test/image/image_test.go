@@ -21,11 +21,12 @@ import (
 type built struct {
 	// source is the repository that it was built from.
 	source, revision string
-	root             string
-	config           imageConfig
-	created          string
-	layers           int
-	env              []string
+	// root has exactly the files of the image, and running is a copy to run.
+	root, running string
+	config        imageConfig
+	created       string
+	layers        int
+	env           []string
 }
 
 type imageConfig struct {
@@ -62,9 +63,9 @@ func builder(t *testing.T, storage []string) (name string, flags []string) {
 		require.NoError(t, os.Symlink("usr/"+link, filepath.Join(dir, link)))
 	}
 
-	write(t, filepath.Join(dir, "etc/passwd"), "root:x:0:0:root:/root:/bin/bash\n", 0o644)
-	write(t, filepath.Join(dir, "etc/group"), "root:x:0:\n", 0o644)
-	write(t, filepath.Join(dir, "etc/ssl/certs/ca-certificates.crt"), certificates, 0o644)
+	write(t, in(dir, "etc/passwd"), "root:x:0:0:root:/root:/bin/bash\n", 0o644)
+	write(t, in(dir, "etc/group"), "root:x:0:\n", 0o644)
+	write(t, in(dir, "etc/ssl/certs/ca-certificates.crt"), certificates, 0o644)
 
 	goroot := runtime.GOROOT() //nolint:staticcheck // the tests are run where they were built
 	require.NotEmpty(t, goroot)
@@ -105,20 +106,22 @@ func build(t *testing.T) *built {
 	must(t, b.source, append(slices.Clone(storage), "IMAGE=localhost/lessor-test", "BUILDER="+name, "PLUGIN_SHA256="+sum(plugin), "PLUGIN_URL="+url,
 		"GOPROXY=off", "VERSION=1.2.3", "OLD_PLUGINS=", "DIRTY=", "BUILD_FLAGS="+strings.Join(flags, " ")), "make", "image")
 
-	container := strings.TrimSpace(must(t, root, storage, "buildah", "from", "--pull-never", "localhost/lessor-test"))
-	b.root = strings.TrimSpace(must(t, root, storage, "buildah", "mount", container))
+	for _, dir := range []*string{&b.root, &b.running} {
+		container := strings.TrimSpace(must(t, root, storage, "buildah", "from", "--pull-never", "localhost/lessor-test"))
+		*dir = strings.TrimSpace(must(t, root, storage, "buildah", "mount", container))
+	}
 
 	var inspected struct {
 		OCIv1 struct {
 			Created string
 			Config  imageConfig
 			RootFS  struct {
-				DiffIDs []string `json:"diff_ids"` //nolint:tagliatelle // OCI's name
+				DiffIDs []string `json:"diff_ids"`
 			}
 		}
 	}
 
-	require.NoError(t, json.Unmarshal([]byte(must(t, root, storage, "buildah", "inspect", "--type=image", "localhost/lessor-test")), &inspected))
+	require.NoError(t, json.Unmarshal([]byte(must(t, root, storage, "buildah", "inspect", "--type=image", "localhost/lessor-test")), &inspected)) //nolint:musttag // buildah names them like that
 	b.config, b.created, b.layers = inspected.OCIv1.Config, inspected.OCIv1.Created, len(inspected.OCIv1.RootFS.DiffIDs)
 	b.env = b.config.Env
 
@@ -135,10 +138,10 @@ shift 2
 mkdir -p "$root/proc" "$root/dev"
 mount --make-rprivate /
 mount --bind "$root" "$root"
-mount -t proc proc "$root/proc"
+mount -t proc none "$root/proc"
 mount --rbind /dev "$root/dev"
 mount --bind "$work" "$root/var/lib/lessor"
-mount -t tmpfs -o mode=1777 tmpfs "$root/tmp"
+mount -t tmpfs -o mode=1777 none "$root/tmp"
 mount -o remount,bind,ro "$root"
 exec setpriv --no-new-privs chroot --userspec=65532:65532 "$root" "$@"
 `
@@ -150,7 +153,7 @@ func (b *built) inside(t *testing.T, work string, env []string, args ...string) 
 	// Nothing of this machine's environment but where to find the programs.
 	return run(t, root, nil, "env", slices.Concat(
 		[]string{"-i", "unshare", "--mount", "--pid", "--fork", "--kill-child", "env", "-i"}, []string{"PATH=" + os.Getenv("PATH")}, b.env, env,
-		[]string{"PATH=" + os.Getenv("PATH")}, []string{"bash", "-euc", container, "bash", b.root, work}, args)...)
+		[]string{"PATH=" + os.Getenv("PATH")}, []string{"bash", "-euc", container, "bash", b.running, work}, args)...)
 }
 
 // workVolume is an empty directory of the image's user.
@@ -163,7 +166,7 @@ func workVolume(t *testing.T) string {
 	return dir
 }
 
-func TestImage(t *testing.T) {
+func TestImage(t *testing.T) { //nolint:paralleltest // its parts are methods, and those are parallel
 	t.Parallel()
 
 	if testing.Short() {
@@ -183,6 +186,8 @@ func TestImage(t *testing.T) {
 
 // testFiles wants every file to be expected.
 func (b *built) testFiles(t *testing.T) {
+	t.Parallel()
+
 	plugin := "usr/lib/lessor/plugins/resource-aws-v" + awsVersion(t)
 	want := []string{
 		"drwxr-xr-x 0 etc", "-rw-r--r-- 0 etc/group", "-rw-r--r-- 0 etc/passwd", "drwxr-xr-x 0 etc/ssl", "drwxr-xr-x 0 etc/ssl/certs",
@@ -228,11 +233,13 @@ func (b *built) testFiles(t *testing.T) {
 	}))
 
 	require.ElementsMatch(t, want, have)
-	require.Equal(t, certificates, read(t, filepath.Join(b.root, "etc/ssl/certs/ca-certificates.crt")))
-	require.Equal(t, read(t, filepath.Join(root, "LICENSE")), read(t, filepath.Join(b.root, "usr/share/doc/lessor/LICENSE")))
+	require.Equal(t, certificates, read(t, in(b.root, "etc/ssl/certs/ca-certificates.crt")))
+	require.Equal(t, read(t, filepath.Join(root, "LICENSE")), read(t, in(b.root, "usr/share/doc/lessor/LICENSE")))
 }
 
 func (b *built) testConfig(t *testing.T) {
+	t.Parallel()
+
 	require.Equal(t, imageConfig{
 		User: fmt.Sprintf("%d:%d", user, user),
 		Env: []string{
@@ -240,7 +247,7 @@ func (b *built) testConfig(t *testing.T) {
 		},
 		Entrypoint:   []string{"/usr/bin/tini", "--", "/usr/bin/worker"},
 		Volumes:      map[string]struct{}{workDir: {}, "/tmp": {}},
-		ExposedPorts: map[string]struct{}{strconv.Itoa(adminPort): {}},
+		ExposedPorts: map[string]struct{}{strconv.Itoa(adminPort) + "/tcp": {}},
 		WorkingDir:   workDir,
 		Labels: map[string]string{
 			"io.buildah.version":                     b.config.Labels["io.buildah.version"],

@@ -41,6 +41,7 @@ func run(t *testing.T, dir string, env []string, name string, args ...string) ou
 
 	cmd := exec.CommandContext(t.Context(), name, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &stdout, &stderr
+
 	cmd.Env = append(os.Environ(), env...)
 
 	err := cmd.Run()
@@ -79,8 +80,7 @@ func needs(t *testing.T, asRoot bool, programs ...string) {
 }
 
 // clone makes a repository of one commit with the files of this one, whether
-// they are committed here or not. Wherever and whenever it is made, the commit is
-// the same.
+// they are committed here or not.
 func clone(t *testing.T) string {
 	t.Helper()
 
@@ -93,6 +93,16 @@ func clone(t *testing.T) string {
 	commit(t, dir)
 
 	return dir
+}
+
+// again makes another clone, of the same commit.
+func again(t *testing.T, first string) string {
+	t.Helper()
+
+	second := filepath.Join(t.TempDir(), "another", "place")
+	must(t, first, nil, "git", "clone", "--quiet", "--no-hardlinks", first, second)
+
+	return second
 }
 
 // commit makes a repository of what is in a directory.
@@ -138,6 +148,9 @@ func copyFile(t *testing.T, from, to string) {
 	require.NoError(t, errors.Join(err, target.Close()))
 }
 
+// in is the place of a file, whose name has slashes, in a directory.
+func in(dir, name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
+
 func read(t *testing.T, path string) string {
 	t.Helper()
 
@@ -182,6 +195,7 @@ func probe(t *testing.T) string {
 
 	path := filepath.Join(t.TempDir(), "probe")
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "go", "build", "-trimpath", "-buildvcs=false", "-o", path, "./testdata/probe")
+
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 
 	out, err := cmd.CombinedOutput()

@@ -35,7 +35,8 @@ func TestSameBytesElsewhere(t *testing.T) {
 
 	needs(t, false, "bash", "git", "awk", "realpath")
 
-	first, second := clone(t), clone(t)
+	first := clone(t)
+	second := again(t, first)
 	outs := t.TempDir()
 
 	must(t, first, []string{"TMPDIR=" + t.TempDir()}, "image/compile.sh", filepath.Join(outs, "1"), "enqueue")
@@ -44,7 +45,7 @@ func TestSameBytesElsewhere(t *testing.T) {
 		"GOMODCACHE=" + strings.TrimSpace(must(t, root, nil, "go", "env", "GOMODCACHE")),
 	}, "image/compile.sh", filepath.Join(outs, "2"), "enqueue")
 
-	one, two := filepath.Join(outs, "1/enqueue"), filepath.Join(outs, "2/enqueue")
+	one, two := in(outs, "1/enqueue"), in(outs, "2/enqueue")
 	require.Equal(t, hash(t, one), hash(t, two))
 	require.NotContains(t, read(t, one), first, "the place where it was built is in the program")
 
