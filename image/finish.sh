@@ -31,6 +31,7 @@ cli=$(required tools/pulumi/go.mod github.com/pulumi/pulumi/pkg/v3)
 [ "$cli" = "$sdk" ] || fail "tools/pulumi/go.mod has Pulumi ${cli:-nowhere}, go.mod $sdk: make them the same"
 
 have=$(inside /usr/bin/pulumi version) || fail "the Pulumi CLI does not run in the image"
+have=v${have#v}
 [ "$have" = "$cli" ] || fail "the Pulumi CLI is $have, tools/pulumi/go.mod says $cli"
 
 have=$(inside /usr/bin/worker version) || fail "the worker does not run in the image"

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -54,6 +55,11 @@ func TestFinishRefuses(t *testing.T) {
 		stderr   string
 	}{
 		"nothing": {},
+		// As the CLI says it that we build.
+		"a CLI without a v": {change: func(t *testing.T, dir string) {
+			t.Helper()
+			write(t, in(dir, "etc/probe/pulumi"), strings.TrimPrefix(version, "v")+"\n", 0o644)
+		}},
 		"another CLI": {
 			change: func(t *testing.T, dir string) {
 				t.Helper()
