@@ -44,7 +44,8 @@ func TestWorkersAcceptTheEnvironment(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, env["LESSOR_TABLE"], cfg.Registry.Table)
 
-			// The pod of helm test sees the same.
+			// The pod of helm test sees the same, and takes no work.
+			require.Equal(t, []any{"check"}, all["Pod"].at("spec.containers.0.args"))
 			require.Equal(t, all["Deployment"].at(worker+".env"), all["Pod"].at("spec.containers.0.env"))
 		})
 	}
