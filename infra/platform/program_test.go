@@ -38,7 +38,9 @@ type recorder struct {
 	mu       sync.Mutex
 	declared map[string]map[string]resource.PropertyMap
 	provider []string
-	outputs  map[string]any
+	// open are the types that a destroy would delete.
+	open    map[string]bool
+	outputs map[string]any
 }
 
 func (r *recorder) NewResource(args pulumi.MockResourceArgs) (string, resource.PropertyMap, error) {
@@ -55,6 +57,10 @@ func (r *recorder) NewResource(args pulumi.MockResourceArgs) (string, resource.P
 	}
 
 	r.declared[args.TypeToken][args.Name] = args.Inputs
+
+	if !args.RegisterRPC.GetProtect() && args.TypeToken != "pulumi:providers:aws" {
+		r.open[args.TypeToken] = true
+	}
 
 	state := maps.Clone(args.Inputs)
 	state["arn"] = resource.NewStringProperty(arnOf(args.Name))
@@ -90,7 +96,7 @@ func (r *recorder) one(t *testing.T, token, name string) map[string]any {
 func deploy(t *testing.T, cfg platform.Config) *recorder {
 	t.Helper()
 
-	r := &recorder{declared: map[string]map[string]resource.PropertyMap{}}
+	r := &recorder{declared: map[string]map[string]resource.PropertyMap{}, open: map[string]bool{}}
 	run := func(ctx *pulumi.Context) error {
 		outputs, err := platform.Deploy(ctx, cfg)
 		if err != nil {
@@ -218,6 +224,7 @@ func TestProgramProtectsOnlyWhenAsked(t *testing.T) {
 			require.Equal(t, !protect, r.one(t, bucketType, "state-0")["forceDestroy"])
 			require.Equal(t, true, r.one(t, keyType, "state")["enableKeyRotation"])
 			require.InDelta(t, map[bool]int{true: 30, false: 7}[protect], r.one(t, keyType, "data")["deletionWindowInDays"], 0)
+			require.Equal(t, !protect, len(r.open) > 0, "a destroy deletes %v before it finds what is protected", r.open)
 			require.Empty(t, r.declared[topicType], "no topic without being asked for it")
 			require.Empty(t, r.declared[busType])
 			require.Empty(t, r.declared["aws:iam/role:Role"], "no role without a cluster")
@@ -290,7 +297,7 @@ func TestValidateReportsEveryProblem(t *testing.T) {
 func TestProgramRefusesABadConfig(t *testing.T) {
 	t.Parallel()
 
-	r := &recorder{declared: map[string]map[string]resource.PropertyMap{}}
+	r := &recorder{declared: map[string]map[string]resource.PropertyMap{}, open: map[string]bool{}}
 	err := pulumi.RunErr(platform.Program(platform.Config{StateBucketPrefix: "UPPER"}), pulumi.WithMocks("lessor-platform", "test", r))
 	require.ErrorContains(t, err, "stateBucketPrefix")
 	require.Empty(t, r.declared)
