@@ -211,7 +211,10 @@ func TestUndeclarable(t *testing.T) {
 	for want, change := range map[string]func(state []checkpoint.Resource){
 		"its parent is not":     func(state []checkpoint.Resource) { state[3].External = true },
 		"its parent is another": func(state []checkpoint.Resource) { state[4].Parent = testStack },
-		"its provider is not":   func(state []checkpoint.Resource) { state[2].URN = "urn:pulumi:a::p::pulumi:providers:aws::t12-aws" },
+		"its provider is not": func(state []checkpoint.Resource) {
+			state[2].URN = "urn:pulumi:a::p::pulumi:providers:aws::t12-aws"
+			state[4].Provider = state[2].URN + "::1"
+		},
 	} {
 		state := testState()
 		change(state)
