@@ -11,7 +11,7 @@ import (
 
 // testPrograms runs what is in the image as it is run in a pod.
 func (b *built) testPrograms(t *testing.T) {
-	t.Parallel()
+	t.Helper()
 
 	cli := required(t, "tools/pulumi/go.mod", "github.com/pulumi/pulumi/pkg/v3")
 
@@ -56,7 +56,7 @@ func (b *built) testPrograms(t *testing.T) {
 
 // testContainer looks around from the inside.
 func (b *built) testContainer(t *testing.T) {
-	t.Parallel()
+	t.Helper()
 
 	plugin := "/usr/lib/lessor/plugins/resource-aws-v" + awsVersion(t) + "/pulumi-resource-aws"
 
@@ -82,7 +82,7 @@ func (b *built) testContainer(t *testing.T) {
 
 // testSameBytes compiles the programs once more, elsewhere.
 func (b *built) testSameBytes(t *testing.T) {
-	t.Parallel()
+	t.Helper()
 
 	elsewhere, out := again(t, b.source), t.TempDir()
 	must(t, elsewhere, []string{"TMPDIR=" + t.TempDir()}, "image/compile.sh", out, "worker", "enqueue", "pulumi")

@@ -166,7 +166,7 @@ func workVolume(t *testing.T) string {
 	return dir
 }
 
-func TestImage(t *testing.T) { //nolint:paralleltest // its parts are methods, and those are parallel
+func TestImage(t *testing.T) {
 	t.Parallel()
 
 	if testing.Short() {
@@ -177,16 +177,19 @@ func TestImage(t *testing.T) { //nolint:paralleltest // its parts are methods, a
 
 	b := build(t)
 
-	t.Run("files", b.testFiles)
-	t.Run("configuration", b.testConfig)
-	t.Run("programs", b.testPrograms)
-	t.Run("container", b.testContainer)
-	t.Run("same bytes", b.testSameBytes)
+	for name, part := range map[string]func(t *testing.T){
+		"files": b.testFiles, "configuration": b.testConfig, "programs": b.testPrograms, "container": b.testContainer, "same bytes": b.testSameBytes,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			part(t)
+		})
+	}
 }
 
 // testFiles wants every file to be expected.
 func (b *built) testFiles(t *testing.T) {
-	t.Parallel()
+	t.Helper()
 
 	plugin := "usr/lib/lessor/plugins/resource-aws-v" + awsVersion(t)
 	want := []string{
@@ -238,7 +241,7 @@ func (b *built) testFiles(t *testing.T) {
 }
 
 func (b *built) testConfig(t *testing.T) {
-	t.Parallel()
+	t.Helper()
 
 	require.Equal(t, imageConfig{
 		User: fmt.Sprintf("%d:%d", user, user),
