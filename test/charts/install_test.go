@@ -51,7 +51,7 @@ func TestNotes(t *testing.T) {
 				"--role-arn arn:aws:iam::111122223333:role/lessor-worker",
 			},
 		},
-		"sleeping": {example: "keda-zero", said: []string{`wakes up at "0 * * * *" (Etc/UTC)`}},
+		"sleeping": {example: "keda-zero", said: []string{"A pod has 10 slots", `wakes up at "0 * * * *" (Etc/UTC)`}},
 		"sleeping for ever": {
 			example: "keda-zero", args: []string{"--set", "scaling.keda.wake.enabled=false"},
 			said: []string{"nothing wakes it for what is due by the clock"}, unsaid: []string{"wakes up at"},
