@@ -71,9 +71,9 @@ func TestMoreEnvironment(t *testing.T) {
 	t.Parallel()
 
 	env := render(t, "minimal", values{}.set("env", map[string]string{
-		"HTTPS_PROXY": "http://proxy.example.com", "LESSOR_OF_TOMORROW": "007",
+		"HTTPS_PROXY": "http://egress.example.com", "LESSOR_OF_TOMORROW": "007",
 	}))["Deployment"].environment(t)
-	require.Equal(t, "http://proxy.example.com", env["HTTPS_PROXY"])
+	require.Equal(t, "http://egress.example.com", env["HTTPS_PROXY"])
 	require.Equal(t, "007", env["LESSOR_OF_TOMORROW"])
 
 	for _, name := range append(config.Names(), "AWS_REGION", "AWS_ENDPOINT_URL", "SSL_CERT_FILE") {
