@@ -33,8 +33,11 @@ func (w *world) backlogAge() (seconds float64, known bool) {
 // blocking runs operations until the test ends them.
 func (w *world) blocking() (end func()) {
 	release := make(chan struct{})
-	w.engine.act = func(context.Context, engine.Operation) engine.Result {
-		<-release
+	w.engine.act = func(ctx context.Context, _ engine.Operation) engine.Result {
+		select {
+		case <-release:
+		case <-ctx.Done():
+		}
 
 		return done()
 	}
