@@ -54,6 +54,7 @@ func TestQueuesAreCounted(t *testing.T) {
 
 		w.start(t)
 		w.sendBody(t, []byte("not an event"))
+		w.sendBody(t, []byte("nor this"))
 		w.send(t, created(nth(1)))
 		pass(pollWait)
 		w.send(t, created(nth(2)))
@@ -61,7 +62,7 @@ func TestQueuesAreCounted(t *testing.T) {
 
 		require.InDelta(t, 1, w.messages("events", "visible"), 0)
 		require.InDelta(t, 1, w.messages("events", "in_flight"), 0)
-		require.InDelta(t, 1, w.messages("dead_letters", "visible"), 0)
+		require.InDelta(t, 2, w.messages("dead_letters", "visible"), 0)
 
 		end()
 		pass(looks)
