@@ -45,6 +45,7 @@ func TestDeclaredResourcesKeepTheirOptions(t *testing.T) {
 	database.CustomTimeouts = map[string]float64{"create": 1, "update": 2, "delete": 5400}
 	queue.Dependencies = []string{testGroup, testDatabase, "urn:pulumi:a::p::x:y:Z::gone"}
 	queue.DeletedWith = testDatabase
+
 	state = append(state, checkpoint.Resource{
 		URN: "urn:pulumi:a::p::aws:kms/key:Key::t1-key", Type: "aws:kms/key:Key", Custom: true, ID: "k", Parent: testStack,
 		Provider: testProvider + "::1", Protect: true,
