@@ -44,6 +44,10 @@ var errContended = errors.New("the row changes too fast")
 // nothing costs one read. Any order and repetition of the same events leads to
 // the same desired state.
 func (r *Registry) Accept(ctx context.Context, e tenant.Event) (tenant.Record, bool, error) {
+	// next is the number of the change that was refused last. The SDK repeats a
+	// call whose answer was lost, and the first copy may have landed.
+	next := int64(-1)
+
 	for conflicts := range maxConflicts {
 		if err := yieldToOthers(ctx, conflicts); err != nil {
 			return tenant.Record{}, false, fmt.Errorf("accepting an event of %s: %w", e.Tenant, err)
@@ -60,7 +64,7 @@ func (r *Registry) Accept(ctx context.Context, e tenant.Event) (tenant.Record, b
 
 		desired, changed := tenant.Apply(rec.Desired, e)
 		if !changed {
-			return rec, false, nil
+			return rec, rec.DesiredSeq == next, nil
 		}
 
 		u, err := r.acceptance(rec, desired)
@@ -70,6 +74,8 @@ func (r *Registry) Accept(ctx context.Context, e tenant.Event) (tenant.Record, b
 
 		row, err := r.write(ctx, tenantKey(e.Tenant), u)
 		if refused(err) {
+			next = rec.DesiredSeq + 1
+
 			continue
 		}
 
