@@ -13,11 +13,11 @@ import (
 	"github.com/lessor-dev/lessor/pkg/tenant"
 )
 
-func load(t *testing.T) *catalog.Catalog {
-	t.Helper()
+func load(tb testing.TB) *catalog.Catalog {
+	tb.Helper()
 
 	c, err := catalog.Load("catalog.yaml", catalog.Checkers(programs.All()), nil)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 
 	return c
 }

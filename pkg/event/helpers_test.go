@@ -21,8 +21,8 @@ func newDecoder(order event.Order) *event.Decoder { return event.NewDecoder(orde
 
 // message is a valid message, changed by the pairs of attribute and JSON
 // value. An empty value removes the attribute.
-func message(t *testing.T, pairs ...string) []byte {
-	t.Helper()
+func message(tb testing.TB, pairs ...string) []byte {
+	tb.Helper()
 
 	attributes := map[string]json.RawMessage{
 		"specversion": json.RawMessage(`"1.0"`),
@@ -46,7 +46,7 @@ func message(t *testing.T, pairs ...string) []byte {
 
 	for name, value := range attributes {
 		key, err := json.Marshal(name)
-		require.NoError(t, err)
+		require.NoError(tb, err)
 
 		parts = append(parts, string(key)+":"+string(value))
 	}

@@ -108,25 +108,3 @@ func ExampleDecoder_Decode() {
 	// Output:
 	// invalid event: data.teir is not a field of lessor.tenant.created.v1 (did you mean "tier"?)
 }
-
-func BenchmarkDecode(b *testing.B) {
-	decoder := event.NewDecoder(event.OrderTime, now)
-	body := []byte(`{"specversion":"1.0","id":"1","source":"//signup","type":"lessor.tenant.created.v1",` +
-		`"subject":"acme","time":"2026-03-01T12:00:00Z","data":{"tier":"free","region":"eu-west-1","parameters":{"seats":5}}}`)
-
-	for b.Loop() {
-		if _, err := decoder.Decode(body); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkEncode(b *testing.B) {
-	e := tenant.Event{ID: "1", Source: "//s", Type: tenant.EventSuspended, Tenant: "acme", Time: now()}
-
-	for b.Loop() {
-		if _, err := event.Encode(e, event.OrderTime); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

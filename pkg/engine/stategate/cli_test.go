@@ -39,25 +39,25 @@ func config(fence int64, clean bool) stategate.Config {
 	}
 }
 
-func open(t *testing.T, store stategate.Store, cfg stategate.Config) *opened {
-	t.Helper()
+func open(tb testing.TB, store stategate.Store, cfg stategate.Config) *opened {
+	tb.Helper()
 
 	o := &opened{refused: make(chan struct{})}
 	cfg.Refused = func() { close(o.refused) }
 
-	gate, err := stategate.Open(t.Context(), store, cfg)
-	require.NoError(t, err)
+	gate, err := stategate.Open(tb.Context(), store, cfg)
+	require.NoError(tb, err)
 
 	o.Gate = gate
-	o.base = baseOf(t, gate.URL())
+	o.base = baseOf(tb, gate.URL())
 
-	t.Cleanup(func() { o.close(t) })
+	tb.Cleanup(func() { o.close(tb) })
 
 	return o
 }
 
-func (o *opened) close(t *testing.T) bool {
-	t.Helper()
+func (o *opened) close(tb testing.TB) bool {
+	tb.Helper()
 
 	if o.closed {
 		return false
@@ -65,18 +65,18 @@ func (o *opened) close(t *testing.T) bool {
 
 	o.closed = true
 
-	clean, err := o.Close(t.Context())
-	require.NoError(t, err)
+	clean, err := o.Close(tb.Context())
+	require.NoError(tb, err)
 
 	return clean
 }
 
 // baseOf is the address of the bucket in a backend's URL.
-func baseOf(t *testing.T, backend string) string {
-	t.Helper()
+func baseOf(tb testing.TB, backend string) string {
+	tb.Helper()
 
 	u, err := url.Parse(backend)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 
 	return u.Query().Get("endpoint") + "/" + u.Host
 }
