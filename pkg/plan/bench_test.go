@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/lessor-dev/lessor/pkg/plan"
 	"github.com/lessor-dev/lessor/pkg/tenant"
 )
@@ -108,4 +110,17 @@ func BenchmarkSchedule(b *testing.B) {
 			}
 		}
 	})
+}
+
+// A duplicate that finds its tenant settled asks for a plan and gets none: it may
+// cost the spec's parameters and no more.
+func TestAPlanOfASettledTenantAllocatesNoMoreThanItsSpec(t *testing.T) { //nolint:paralleltest // it counts what the process allocates
+	free := with(created("free"), values(8, `{"size":1}`))
+	rec, known := settled(free, free), catalog()
+
+	require.LessOrEqual(t, testing.AllocsPerRun(100, func() {
+		if p, err := plan.For(rec, known, now); err != nil || len(p.Steps) > 0 {
+			t.Error(p.Steps, err)
+		}
+	}), 4.0)
 }

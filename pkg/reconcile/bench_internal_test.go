@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/lessor-dev/lessor/pkg/tenant"
 )
 
@@ -32,4 +34,11 @@ func BenchmarkJudge(b *testing.B) {
 			}
 		})
 	}
+}
+
+// Every message that is received is judged, and most find nothing to do.
+func TestJudgeAllocatesNothing(t *testing.T) { //nolint:paralleltest // it counts what the process allocates
+	rec := tenant.Record{DesiredSeq: 2, AppliedSeq: 1, Lease: tenant.Lease{Owner: "other", Message: "m2"}}
+
+	require.Zero(t, testing.AllocsPerRun(100, func() { judge(rec, "m1", false, time.Time{}) }))
 }

@@ -9,12 +9,10 @@ import (
 
 // Apply folds an event into desired and reports whether that changed anything.
 // It is commutative, associative and idempotent: any order and any repetition
-// of the same events gives the same desired. The argument is not modified.
+// of the same events gives the same desired. The argument is not modified, and
+// the result may share its maps.
 func Apply(desired Desired, e Event) (Desired, bool) { //nolint:cyclop // one case for each type of event
-	d := desired
-	d.Parameters = maps.Clone(desired.Parameters)
-	d.Requests = maps.Clone(desired.Requests)
-	d.Confirmations = maps.Clone(desired.Confirmations)
+	d := desired // its maps are copied before they change, which a duplicate's never do
 
 	var changed bool
 
@@ -50,10 +48,30 @@ func Apply(desired Desired, e Event) (Desired, bool) { //nolint:cyclop // one ca
 
 // requestOf is the kind of request that an event makes.
 func requestOf(t EventType) RequestKind {
-	return map[EventType]RequestKind{
-		EventReprovision: RequestReprovision, EventRefresh: RequestRefresh, EventPreview: RequestPreview,
-		EventRetire: RequestRetire, EventDue: RequestDue,
-	}[t]
+	switch t {
+	case EventReprovision:
+		return RequestReprovision
+	case EventRefresh:
+		return RequestRefresh
+	case EventPreview:
+		return RequestPreview
+	case EventRetire:
+		return RequestRetire
+	default:
+		return RequestDue
+	}
+}
+
+// with is a copy of a map in which a key has a value.
+func with[K comparable, V any](m map[K]V, key K, value V) map[K]V {
+	m = maps.Clone(m)
+	if m == nil {
+		m = map[K]V{}
+	}
+
+	m[key] = value
+
+	return m
 }
 
 // raiseFloor starts a new life: parameters stated before it are forgotten.
@@ -63,6 +81,7 @@ func (d *Desired) raiseFloor(version Version) bool {
 	}
 
 	d.Floor = version
+	d.Parameters = maps.Clone(d.Parameters)
 	maps.DeleteFunc(d.Parameters, func(_ string, p Field[json.RawMessage]) bool {
 		return d.Floor.After(p.Version)
 	})
@@ -84,15 +103,18 @@ func (d *Desired) setParameters(parameters Parameters, version Version) bool {
 
 	for name, value := range parameters {
 		field := d.Parameters[name]
-		if !field.set(bytes.Clone(value), version) {
+		if !field.set(value, version) {
 			continue
 		}
 
-		if d.Parameters == nil {
-			d.Parameters = map[string]Field[json.RawMessage]{}
+		field.Value = bytes.Clone(value)
+
+		if changed {
+			d.Parameters[name] = field
+		} else {
+			d.Parameters = with(d.Parameters, name, field)
 		}
 
-		d.Parameters[name] = field
 		changed = true
 	}
 
@@ -105,11 +127,7 @@ func (d *Desired) setRequest(kind RequestKind, e Event) bool {
 		return false
 	}
 
-	if d.Requests == nil {
-		d.Requests = map[RequestKind]Field[Request]{}
-	}
-
-	d.Requests[kind] = field
+	d.Requests = with(d.Requests, kind, field)
 
 	return true
 }
@@ -134,14 +152,11 @@ func (d *Desired) confirm(e Event) bool {
 			return false
 		}
 
+		d.Confirmations = maps.Clone(d.Confirmations)
 		delete(d.Confirmations, oldest)
 	}
 
-	if d.Confirmations == nil {
-		d.Confirmations = map[string]Field[Confirmation]{}
-	}
-
-	d.Confirmations[token] = field
+	d.Confirmations = with(d.Confirmations, token, field)
 
 	return true
 }

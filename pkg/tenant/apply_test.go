@@ -170,6 +170,26 @@ func TestApplyLeavesItsArgumentsAlone(t *testing.T) {
 
 // The fold is judged by an interpreter that knows nothing of versions: it gets
 // the events in their true order and does what each says.
+// A new answer pushes the oldest one out of what is full, in the result alone.
+func TestApplyLeavesAFullSetOfConfirmationsAlone(t *testing.T) {
+	t.Parallel()
+
+	full := func() tenant.Desired {
+		desired := tenant.Desired{}
+		for i := range tenant.MaxConfirmations {
+			desired = fold(desired, made(tenant.EventCutoverConfirmed, i, "e", withToken(tokens()[i])))
+		}
+
+		return desired
+	}
+
+	desired := full()
+	after := fold(desired, made(tenant.EventCutoverConfirmed, tenant.MaxConfirmations, "e", withToken("new")))
+	require.Contains(t, after.Confirmations, tenant.TokenDigest("new"))
+	require.Len(t, after.Confirmations, tenant.MaxConfirmations)
+	require.Equal(t, full(), desired)
+}
+
 func TestApplyMeansWhatTheEventsSayInTheirTrueOrder(t *testing.T) {
 	t.Parallel()
 

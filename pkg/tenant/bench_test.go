@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/lessor-dev/lessor/pkg/tenant"
 )
 
@@ -78,4 +80,27 @@ func BenchmarkSpec(b *testing.B) {
 			}
 		})
 	}
+}
+
+// Every message is delivered twice at times, and Accept applies an event once for
+// each writer that was faster: what changes nothing must cost nothing.
+func TestApplyOfWhatChangesNothingAllocatesNothing(t *testing.T) { //nolint:paralleltest // it counts what the process allocates
+	desired := known(64)
+
+	for name, e := range map[string]tenant.Event{
+		"duplicate":     settings(tenant.EventUpdated, 10, 64),
+		"stale":         settings(tenant.EventUpdated, 5, 64),
+		"stale request": made(tenant.EventRefresh, 1, "old"),
+		"suspended":     made(tenant.EventSuspended, 1, "old"),
+		"created":       settings(tenant.EventCreated, 1, 64),
+	} {
+		require.Zero(t, testing.AllocsPerRun(100, func() { tenant.Apply(desired, e) }), name)
+	}
+}
+
+// The row, its plan and its outputs ask for the spec again and again.
+func TestSpecAllocatesNoMoreThanItsMap(t *testing.T) { //nolint:paralleltest // as above
+	desired := known(64)
+
+	require.LessOrEqual(t, testing.AllocsPerRun(100, func() { desired.Spec() }), 5.0)
 }

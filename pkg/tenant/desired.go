@@ -1,10 +1,6 @@
 package tenant
 
-import (
-	"encoding/json"
-	"maps"
-	"slices"
-)
+import "encoding/json"
 
 // Field is a value and the version of the event that set it.
 type Field[T any] struct {
@@ -140,14 +136,13 @@ func (d Desired) Spec() Spec {
 		spec.Phase = PhaseSuspended
 	}
 
-	for _, name := range slices.Sorted(maps.Keys(d.Parameters)) {
-		p := d.Parameters[name]
+	for name, p := range d.Parameters {
 		if isNull(p.Value) {
 			continue
 		}
 
 		if spec.Parameters == nil {
-			spec.Parameters = Parameters{}
+			spec.Parameters = make(Parameters, len(d.Parameters))
 		}
 
 		spec.Parameters[name] = p.Value
