@@ -13,6 +13,7 @@ import (
 
 	"github.com/blang/semver"
 
+	"github.com/lessor-dev/lessor/pkg/phase"
 	"github.com/lessor-dev/lessor/pkg/tenant"
 )
 
@@ -109,10 +110,13 @@ func perform(ctx context.Context, o order, programs Programs, out *lineWriter, g
 		return unstarted
 	}
 
-	j, err := newJob(ctx, o, programs, guard, func(p Progress) {
-		// If nobody listens any more, the end of stdin tells so too.
-		_ = out.write(report{Progress: &p})
-	})
+	// If nobody listens any more, the end of stdin tells so too.
+	_ = out.write(report{Started: true})
+
+	spent := newPhases(time.Now)
+	defer func() { result.Phases = spent.take() }()
+
+	j, err := newJob(ctx, o, programs, guard, spent, func(p Progress) { _ = out.write(report{Progress: &p}) })
 	if err != nil {
 		unstarted.Failure = failureOf(err)
 		if ctx.Err() != nil {
@@ -124,8 +128,12 @@ func perform(ctx context.Context, o order, programs Programs, out *lineWriter, g
 
 	result = j.run(ctx)
 
+	spent.enter(phase.StateClose)
+
 	clean, err := j.state.Close(ctx)
 	result.Clean = result.Clean && clean
+
+	spent.enter(phase.Other)
 
 	if err != nil {
 		result.Complaints = append(result.Complaints, oneLine(err.Error()))
@@ -134,7 +142,9 @@ func perform(ctx context.Context, o order, programs Programs, out *lineWriter, g
 	return result
 }
 
-func newJob(ctx context.Context, o order, programs Programs, guard *leaseGuard, notify func(Progress)) (*job, error) {
+func newJob(
+	ctx context.Context, o order, programs Programs, guard *leaseGuard, spent *phases, notify func(Progress),
+) (*job, error) {
 	if o.Operation.Stack.Name == "" || o.Operation.Stack.Project == "" {
 		return nil, errNoStack
 	}
@@ -144,7 +154,9 @@ func newJob(ctx context.Context, o order, programs Programs, guard *leaseGuard, 
 		return nil, fmt.Errorf("reading the CLI's version: %w", err)
 	}
 
-	j := &job{order: o, programs: programs, notify: notify}
+	j := &job{order: o, programs: programs, notify: notify, phases: spent}
+
+	spent.enter(phase.StateOpen)
 
 	if o.Settings.PlainState {
 		j.state = openPlain(o.Operation, os.Getenv)
@@ -154,14 +166,17 @@ func newJob(ctx context.Context, o order, programs Programs, guard *leaseGuard, 
 			left = func() time.Duration { return MaxOperationTimeout }
 		}
 
-		if j.gate, err = openState(ctx, o.Operation, left, killOwnCLI); err != nil {
+		if j.gate, err = openState(ctx, o.Operation, left, killOwnCLI, spent.request); err != nil {
 			return nil, err
 		}
 
 		j.state = j.gate
 	}
 
+	spent.enter(phase.Other)
+
 	j.command = &command{
+		phases:         spent,
 		path:           o.Settings.Pulumi,
 		version:        version,
 		environ:        cliEnvironment(os.Environ(), o.Settings.Slot, j.state.URL()),

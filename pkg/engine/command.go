@@ -33,6 +33,7 @@ type command struct {
 	// between the second SIGINT and SIGKILL.
 	grace, terminateGrace time.Duration
 
+	phases    *phases
 	processes atomic.Int64
 	// killed is set once a process did not end by itself.
 	killed atomic.Bool
@@ -119,6 +120,9 @@ func patient(ctx context.Context, args []string) context.Context {
 
 // execute starts the process and waits for it.
 func (c *command) execute(ctx context.Context, cmd *exec.Cmd) (int, error) {
+	c.phases.cliStarted()
+	defer c.phases.cliEnded()
+
 	release, err := startTied(cmd)
 	if err != nil {
 		return exitUnknown, fmt.Errorf("starting the CLI: %w", err)

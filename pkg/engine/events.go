@@ -29,6 +29,8 @@ type collector struct {
 	step   plan.Step
 	notify func(Progress)
 	stream chan events.EngineEvent
+	// saw is called for every event.
+	saw func(events.EngineEvent)
 
 	mutex sync.Mutex
 	// planned is how many resources the step has to do with, as far as known.
@@ -56,6 +58,7 @@ func newCollector(step plan.Step, planned int, notify func(Progress)) *collector
 		step:    step,
 		notify:  notify,
 		stream:  make(chan events.EngineEvent, eventBuffer),
+		saw:     func(events.EngineEvent) {},
 		planned: planned,
 		began:   map[string]bool{},
 		ended:   map[string]bool{},
@@ -105,6 +108,8 @@ func (c *collector) register(resourceType string, custom bool) {
 }
 
 func (c *collector) see(event events.EngineEvent) {
+	c.saw(event)
+
 	switch {
 	case event.DiagnosticEvent != nil:
 		c.diagnose(*event.DiagnosticEvent)

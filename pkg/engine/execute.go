@@ -27,8 +27,14 @@ func (j *job) execute(ctx context.Context, col *collector, program pulumi.RunFun
 	j.workspace.SetProgram(nil)
 
 	if program != nil {
-		j.workspace.SetProgram(func(ctx *pulumi.Context) error { return fault.keep(program(ctx)) })
+		j.workspace.SetProgram(func(ctx *pulumi.Context) error {
+			j.phases.cliRuns()
+
+			return fault.keep(program(ctx))
+		})
 	}
+
+	col.saw = j.phases.saw
 
 	done := make(chan struct{})
 	collected := make(chan struct{})

@@ -18,6 +18,7 @@ type job struct {
 	programs Programs
 	command  *command
 	notify   func(Progress)
+	phases   *phases
 
 	state state
 	// gate is the state, unless that is the plain backend.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/lessor-dev/lessor/pkg/phase"
 	"github.com/lessor-dev/lessor/pkg/plan"
 	"github.com/lessor-dev/lessor/pkg/tenant"
 )
@@ -82,6 +83,10 @@ type Result struct {
 	Processes int `json:"processes"`
 	// PeakMemory is the highest PSS of the session, in bytes.
 	PeakMemory int64 `json:"peakMemory,omitempty"`
+	// Phases are where the time went, as far as the operation's process told: one
+	// that was killed told of its start alone. What is missing of the whole is
+	// phase.Other.
+	Phases phase.Times `json:"phases,omitempty"`
 }
 
 // Progress tells how far an operation is.

@@ -174,6 +174,8 @@ func (r *Runner) Close() error { return r.slots.release() }
 // that wraps ErrLeaseLost kills it at once, every other one interrupts it, so
 // that it can save its state and unlock its stack.
 func (r *Runner) Run(ctx context.Context, number int, op Operation, watch Watch) Result {
+	began := time.Now()
+
 	prepared, err := r.slots.prepare(number)
 	if err != nil {
 		return r.notStarted(op, err)
@@ -201,7 +203,7 @@ func (r *Runner) Run(ctx context.Context, number int, op Operation, watch Watch)
 	}
 
 	s := supervisor{
-		process: process, order: o, watch: watch, options: r.options,
+		process: process, order: o, watch: watch, options: r.options, began: began,
 		memory: newMemoryWatch(newMeter(process.session), r.options.memory),
 	}
 	result := s.supervise(ctx)

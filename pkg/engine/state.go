@@ -36,7 +36,9 @@ func openPlain(op Operation, getenv func(string) string) plainState {
 }
 
 // openState opens the stack's state for an operation.
-func openState(ctx context.Context, op Operation, left func() time.Duration, refused func()) (*stategate.Gate, error) {
+func openState(
+	ctx context.Context, op Operation, left func() time.Duration, refused func(), busy func() func(),
+) (*stategate.Gate, error) {
 	store, err := stategate.Connect(ctx, op.Stack.Shard)
 	if err != nil {
 		return nil, fmt.Errorf("opening the state: %w", err)
@@ -45,7 +47,7 @@ func openState(ctx context.Context, op Operation, left func() time.Duration, ref
 	gate, err := stategate.Open(ctx, store, stategate.Config{
 		Project: op.Stack.Project, Stack: op.Stack.Name, Known: op.Stack.Created,
 		Fence: op.Fence, Operation: op.ID, CleanPredecessor: op.CleanPredecessor, Retain: op.Retain,
-		Left: left, Refused: refused,
+		Left: left, Refused: refused, Busy: busy,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("opening the state: %w", err)

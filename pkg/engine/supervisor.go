@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"syscall"
 	"time"
 
+	"github.com/lessor-dev/lessor/pkg/phase"
 	"github.com/lessor-dev/lessor/pkg/tenant"
 )
 
@@ -19,6 +21,9 @@ type supervisor struct {
 	watch   Watch
 	options options
 	memory  *memoryWatch
+	// began is when the operation's process was about to be started, started
+	// when that told that it runs, or zero.
+	began, started time.Time
 
 	// ending is why the operation shall end early, "" if it may go on, killed
 	// whether there is no time left for that.
@@ -77,7 +82,7 @@ func (s *supervisor) supervise(ctx context.Context) Result {
 	close(stop)
 	<-stopped
 
-	// Progress is told no more once this returns.
+	// Progress is told no more once this returns, and started is known.
 	<-heard.end
 
 	return s.conclude(result, state, lingering)
@@ -127,6 +132,10 @@ func (s *supervisor) listen(heard *hearing) {
 			_, _ = io.Copy(io.Discard, s.process.reports)
 
 			return
+		}
+
+		if next.Started && s.started.IsZero() {
+			s.started = time.Now()
 		}
 
 		if next.Progress != nil && s.watch.Progress != nil {
@@ -275,6 +284,7 @@ func (s *supervisor) conclude(told *Result, state *os.ProcessState, lingering er
 	}
 
 	result.PeakMemory = s.memory.peak.Load()
+	result.Phases = s.withStart(result.Phases)
 
 	if s.killed || lingering != nil {
 		result.Clean = false
@@ -296,6 +306,18 @@ func (s *supervisor) conclude(told *Result, state *os.ProcessState, lingering er
 	}
 
 	return result
+}
+
+// withStart adds the start of the child to the phases that it told.
+func (s *supervisor) withStart(told phase.Times) phase.Times {
+	times := phase.Times{}
+	maps.Copy(times, told)
+
+	if !s.started.IsZero() {
+		times[phase.ChildStart] = s.started.Sub(s.began)
+	}
+
+	return times
 }
 
 // relabel says that a failure comes from the operation's early end.

@@ -6,9 +6,11 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/lessor-dev/lessor/pkg/cutover"
 	"github.com/lessor-dev/lessor/pkg/engine"
+	"github.com/lessor-dev/lessor/pkg/phase"
 	"github.com/lessor-dev/lessor/pkg/plan"
 	"github.com/lessor-dev/lessor/pkg/reconcile"
 	"github.com/lessor-dev/lessor/pkg/registry"
@@ -282,6 +284,7 @@ type fakeObserver struct {
 	mu        sync.Mutex
 	takeovers []bool
 	finished  []tenant.Outcome
+	times     []phase.Times
 	started   []string
 	troubles  []string
 	published []error
@@ -324,11 +327,14 @@ func (o *fakeObserver) OperationStarted(op engine.Operation, _ int64, tier strin
 	o.started = append(o.started, tier+" "+op.ID)
 }
 
-func (o *fakeObserver) OperationFinished(_ engine.Operation, _ string, outcome tenant.Outcome, _ engine.Result) {
+func (o *fakeObserver) OperationFinished(
+	_ engine.Operation, _ string, outcome tenant.Outcome, _ engine.Result, times phase.Times,
+) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 
 	o.finished = append(o.finished, outcome)
+	o.times = append(o.times, times)
 }
 
 func (*fakeObserver) HookAsked(tenant.ID, tenant.Change, error) {}
@@ -344,7 +350,17 @@ func (o *fakeObserver) Trouble(_ tenant.ID, doing string, _ error) {
 type message struct {
 	id   string
 	lost error
+	// clock is made when it is first asked for.
+	clock *phase.Clock
 }
 
 func (m *message) ID() string                   { return m.id }
 func (m *message) Extend(context.Context) error { return m.lost }
+
+func (m *message) Clock() *phase.Clock {
+	if m.clock == nil {
+		m.clock = phase.Start(phase.Receive, time.Now)
+	}
+
+	return m.clock
+}

@@ -8,6 +8,9 @@ import (
 	"github.com/lessor-dev/lessor/pkg/tenant"
 )
 
+// progressInterval spaces the writes of progress: each costs a write unit.
+const progressInterval = time.Second
+
 // progressWriter keeps the newest progress and writes it now and then from a
 // goroutine of its own, so that a slow table never slows an operation.
 type progressWriter struct {

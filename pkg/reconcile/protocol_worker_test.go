@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/lessor-dev/lessor/pkg/lease"
+	"github.com/lessor-dev/lessor/pkg/phase"
 	"github.com/lessor-dev/lessor/pkg/queue"
 	"github.com/lessor-dev/lessor/pkg/reconcile"
 	"github.com/lessor-dev/lessor/pkg/registry"
@@ -173,16 +174,18 @@ type inHand struct {
 
 	worker    *fleetWorker
 	heartbeat *queue.Heartbeat
+	clock     *phase.Clock
 }
 
 func (m *inHand) ID() string                       { return m.Message.ID }
+func (m *inHand) Clock() *phase.Clock              { return m.clock }
 func (m *inHand) Extend(ctx context.Context) error { return m.worker.queue.Extend(ctx, m.Message) }
 
 const troubleDelay = 15 * time.Second
 
 // handle accepts, settles and ends a message, as worker.held does.
 func (w *fleetWorker) handle(m queue.Message) {
-	h := &inHand{Message: m, worker: w}
+	h := &inHand{Message: m, worker: w, clock: phase.Start(phase.Receive, time.Now)}
 	h.heartbeat = w.queue.Keep(w.ctx, m, func(error) {})
 
 	defer h.heartbeat.Stop()

@@ -7,6 +7,7 @@ import (
 	"github.com/lessor-dev/lessor/pkg/cutover"
 	"github.com/lessor-dev/lessor/pkg/engine"
 	"github.com/lessor-dev/lessor/pkg/lease"
+	"github.com/lessor-dev/lessor/pkg/phase"
 	"github.com/lessor-dev/lessor/pkg/plan"
 	"github.com/lessor-dev/lessor/pkg/registry"
 	"github.com/lessor-dev/lessor/pkg/result"
@@ -87,7 +88,9 @@ type Observer interface {
 	LeaseObserver
 
 	OperationStarted(op engine.Operation, sequence int64, tier string)
-	OperationFinished(op engine.Operation, tier string, outcome tenant.Outcome, res engine.Result)
+	// OperationFinished is told of an operation that ended once its outcome is
+	// recorded, or could not be, with where all of its time went.
+	OperationFinished(op engine.Operation, tier string, outcome tenant.Outcome, res engine.Result, times phase.Times)
 	// HookAsked is told of each request to a data hook, and how it was taken.
 	HookAsked(id tenant.ID, change tenant.Change, err error)
 	Published(err error)
@@ -100,6 +103,8 @@ type Message interface {
 	// Extend makes the message invisible for another visibility timeout. It
 	// fails if the message is somebody else's by now.
 	Extend(ctx context.Context) error
+	// Clock counts the time since the message was received.
+	Clock() *phase.Clock
 }
 
 // Config is what a Reconciler needs to know of the fleet.

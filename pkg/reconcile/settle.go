@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lessor-dev/lessor/pkg/lease"
+	"github.com/lessor-dev/lessor/pkg/phase"
 	"github.com/lessor-dev/lessor/pkg/registry"
 	"github.com/lessor-dev/lessor/pkg/tenant"
 )
@@ -89,6 +90,8 @@ func (*Reconciler) turnedAway(reason Reason) Outcome {
 
 // hold takes the lease, works under it and lets go.
 func (r *Reconciler) hold(ctx context.Context, msg Message, rec tenant.Record, slot int, admitted *admission) (Outcome, error) {
+	msg.Clock().Enter(phase.Lease)
+
 	// Between the read and the acquisition: a lease under a message that is
 	// gone would have nobody come back for it if we died.
 	if err := msg.Extend(ctx); err != nil {
@@ -129,6 +132,7 @@ func (r *Reconciler) hold(ctx context.Context, msg Message, rec tenant.Record, s
 
 	t := tenure{
 		Reconciler: r, lease: held, ctx: leaseCtx, slot: slot, admitted: admitted, clean: held.CleanPredecessor(), since: r.now(),
+		clock: msg.Clock(),
 	}
 
 	return t.rounds(rec.ID) //nolint:contextcheck // the tenure's context is the lease, which outlives the message's

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/lessor-dev/lessor/pkg/engine"
 	"github.com/lessor-dev/lessor/pkg/lease"
+	"github.com/lessor-dev/lessor/pkg/phase"
 	"github.com/lessor-dev/lessor/pkg/plan"
 	"github.com/lessor-dev/lessor/pkg/registry"
 	"github.com/lessor-dev/lessor/pkg/tenant"
@@ -33,6 +33,8 @@ type tenure struct {
 	since time.Time
 	// round counts the operations under the lease.
 	round int
+	clock *phase.Clock
+	ended *ended
 	// untold is set while the result of an earlier operation is not published.
 	untold bool
 }
@@ -46,7 +48,7 @@ func (t *tenure) rounds(id tenant.ID) (Outcome, error) {
 
 	// The next outcome takes the place of one that a worker recorded and did
 	// not live to tell of.
-	pending := t.publishPending(t.ctx, rec)
+	pending := t.publish(rec)
 	if pending != nil {
 		t.untold = true
 		t.Observer.Trouble(rec.ID, "publishing the result", pending)
@@ -87,6 +89,8 @@ func (t *tenure) rounds(id tenant.ID) (Outcome, error) {
 // work runs one operation and records it. A row is returned if desired moved
 // on meanwhile, so that the lease is still ours and another round is due.
 func (t *tenure) work(rec tenant.Record) (Outcome, *tenant.Record, error) {
+	defer t.tell()
+
 	done, err := t.run(rec)
 	if err != nil {
 		outcome, err := t.abandon(rec.ID, err)
@@ -105,7 +109,13 @@ func (t *tenure) work(rec tenant.Record) (Outcome, *tenant.Record, error) {
 
 	done.settlement.History = rec.History
 
-	settled, err := t.Ledger.Settle(t.ctx, rec.ID, t.lease.Token(), done.settlement)
+	var settled registry.Settled
+
+	err = t.during(phase.Commit, func() (err error) {
+		settled, err = t.Ledger.Settle(t.ctx, rec.ID, t.lease.Token(), done.settlement)
+
+		return err
+	})
 
 	switch {
 	case errors.Is(err, registry.ErrLeaseLost):
@@ -116,7 +126,7 @@ func (t *tenure) work(rec tenant.Record) (Outcome, *tenant.Record, error) {
 		return Outcome{}, nil, fmt.Errorf("recording the outcome: %w", err)
 	}
 
-	if err := t.publishPending(t.ctx, settled.Record); err != nil {
+	if err := t.publish(settled.Record); err != nil {
 		t.untold = true
 		t.Observer.Trouble(rec.ID, "publishing the result", err)
 
@@ -279,79 +289,3 @@ func (t *tenure) tidied(rec tenant.Record, done operationDone) (operationDone, e
 
 	return done, nil
 }
-
-// execute runs one operation and keeps the row's progress.
-func (t *tenure) execute(rec tenant.Record, op engine.Operation, tier string) (operationDone, error) {
-	started := t.now()
-
-	op.CleanPredecessor = t.clean
-	if !t.lease.CleanPredecessor() {
-		// What a dead owner left running ends with the lease that it had.
-		op.LookAfter = t.since.Add(rec.Lease.Duration)
-	}
-
-	ctx, cancel := t.operationContext()
-	defer cancel(nil)
-
-	write := func(p tenant.Progress) error { return t.Rows.Progress(ctx, rec.ID, t.lease.Token(), p) }
-	first := tenant.Progress{OperationID: op.ID, Step: string(op.Steps[0]), StartedAt: started.UTC(), UpdatedAt: started.UTC()}
-
-	rec.Stack = op.Stack
-	if err := t.record(rec, &first); err != nil {
-		return operationDone{}, err
-	}
-
-	t.Observer.OperationStarted(op, rec.DesiredSeq, tier)
-
-	progress := newProgressWriter(first, t.now, write)
-
-	res, failed := t.perform(ctx, rec, op, engine.Watch{Progress: progress.report, LeaseUntil: t.lease.Deadline})
-	if err := progress.close(); err != nil && ctx.Err() == nil {
-		t.Observer.Trouble(rec.ID, "writing the progress", err)
-	}
-
-	if failed != nil {
-		return operationDone{}, failed
-	}
-
-	// The engine begins by shutting out older writes, so that only its own count
-	// from here on.
-	t.clean = res.Clean
-	done := operationDone{op: op, result: res, settlement: registry.Settlement{
-		Target:   rec.DesiredSeq,
-		Stack:    op.Stack,
-		Change:   rec.Change,
-		Outputs:  rec.Outputs,
-		Attempts: rec.Attempts,
-		Clean:    t.clean,
-		Outcome:  outcomeOf(op, rec.DesiredSeq, started, t.now().Sub(started), res),
-	}}
-	done.settlement.Stack.Created = res.StackCreated
-
-	if res.Resources < 0 {
-		done.settlement.Outcome.Types = lastTypes(rec)
-	}
-
-	t.Observer.OperationFinished(op, tier, done.settlement.Outcome, res)
-
-	return done, nil
-}
-
-// operationContext ends with the lease, or with an interrupt of all operations.
-func (t *tenure) operationContext() (context.Context, context.CancelCauseFunc) {
-	ctx, cancel := context.WithCancelCause(context.WithoutCancel(t.ctx))
-
-	stopLease := context.AfterFunc(t.ctx, func() {
-		cancel(fmt.Errorf("%w: %w", engine.ErrLeaseLost, context.Cause(t.ctx)))
-	})
-	stopInterrupt := context.AfterFunc(t.Interrupt, func() { cancel(context.Cause(t.Interrupt)) })
-
-	return ctx, func(cause error) {
-		stopLease()
-		stopInterrupt()
-		cancel(cause)
-	}
-}
-
-// progressInterval spaces the writes of progress: each costs a write unit.
-const progressInterval = time.Second

@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/lessor-dev/lessor/pkg/event"
+	"github.com/lessor-dev/lessor/pkg/phase"
 	"github.com/lessor-dev/lessor/pkg/plan"
 	"github.com/lessor-dev/lessor/pkg/tenant"
 )
@@ -41,6 +42,10 @@ func (m *Metrics) initialise() {
 	for _, step := range plan.Steps() {
 		m.OperationSteps.WithLabelValues(string(step), outcomeSucceeded)
 		m.OperationSteps.WithLabelValues(string(step), outcomeFailed)
+	}
+
+	for _, p := range phase.All() {
+		touch(m.OperationPhases, string(p))
 	}
 
 	for _, action := range tenant.RepairActions() {

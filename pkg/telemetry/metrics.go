@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/lessor-dev/lessor/pkg/event"
+	"github.com/lessor-dev/lessor/pkg/phase"
 	"github.com/lessor-dev/lessor/pkg/tenant"
 )
 
@@ -39,6 +40,7 @@ type Metrics struct {
 	Operations           *prometheus.CounterVec   // tier, outcome, kind
 	OperationDuration    *prometheus.HistogramVec // tier, outcome
 	OperationSteps       *prometheus.CounterVec   // step, outcome
+	OperationPhases      *prometheus.CounterVec   // phase
 	OperationMemory      prometheus.Histogram
 	OperationsInProgress prometheus.Gauge
 	CLIProcesses         prometheus.Counter
@@ -116,6 +118,8 @@ func NewMetrics(reg prometheus.Registerer, tiers []string) *Metrics {
 			"Duration of operations.", operationBuckets(), "tier", "outcome"),
 		OperationSteps: counters("operation_steps_total",
 			"Steps of operations that ended.", "step", "outcome"),
+		OperationPhases: counters("operation_phase_seconds_total",
+			"Time of operations from the receipt of the message to the recorded outcome, by where it went.", "phase"),
 		OperationMemory: histogram("operation_memory_bytes",
 			"Highest memory of one operation with all its processes (PSS).", memoryBuckets()),
 		OperationsInProgress: gauge("operations_in_progress",
@@ -208,6 +212,13 @@ func (m *Metrics) OperationFinished(tier string, outcome tenant.Outcome, process
 	m.memoryTaken(peakMemory)
 }
 
+// TimeSpent counts where the time of an operation went.
+func (m *Metrics) TimeSpent(times phase.Times) {
+	for p, d := range times {
+		m.OperationPhases.WithLabelValues(string(p)).Add(d.Seconds())
+	}
+}
+
 // BreakerChanged notes that the breaker of a region and tier went to another
 // state: 0 closed, 1 half-open, 2 open.
 func (m *Metrics) BreakerChanged(region, tier string, state int) {
@@ -231,7 +242,7 @@ func (m *Metrics) collectors() []prometheus.Collector {
 		m.ReceiveRequests, m.LastSuccessfulPoll, m.ReceiptsLost, m.EventsAccepted,
 		m.QueueMessages, m.QueueCounts, m.BacklogAge,
 		m.LeaseAcquisitions, m.LeaseRenewals, m.LeaseLost,
-		m.Operations, m.OperationDuration, m.OperationSteps, m.OperationMemory, m.OperationsInProgress,
+		m.Operations, m.OperationDuration, m.OperationSteps, m.OperationPhases, m.OperationMemory, m.OperationsInProgress,
 		m.CLIProcesses, m.ResultsPublished, m.DriftDetected, m.DriftResources, m.BreakerState, m.BreakerOpened,
 		m.StateRepairs, m.StateWritesRefused, m.OrphansFound,
 		m.SweepRows, m.SweepDuration, m.LastSweep, m.SweepInterval, m.TenantsWaiting,

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lessor-dev/lessor/pkg/phase"
 	"github.com/lessor-dev/lessor/pkg/telemetry"
 	"github.com/lessor-dev/lessor/pkg/tenant"
 )
@@ -89,6 +90,7 @@ func TestNewMetrics(t *testing.T) {
 		"message_receipts_lost_total", "events_accepted_total",
 		"lease_acquisitions_total", "lease_renewals_total", "lease_lost_total",
 		"operations_total", "operation_duration_seconds", "operation_steps_total", "operation_memory_bytes",
+		"operation_phase_seconds_total",
 		"operations_in_progress", "longest_running_operation_seconds", "cli_processes_total", "results_published_total",
 		"state_repairs_total", "orphans_found_total",
 		"sweep_rows_total", "sweep_duration_seconds", "last_successful_sweep_timestamp_seconds", "tenants_waiting",
@@ -99,19 +101,20 @@ func TestNewMetrics(t *testing.T) {
 	}, own)
 
 	for name, labels := range map[string]map[string]string{
-		"lessor_messages_received_total":      {"type": "lessor.tenant.created.v1"},
-		"lessor_messages_deleted_total":       {"outcome": "handed_over"},
-		"lessor_messages_released_total":      {"reason": "backoff"},
-		"lessor_operations_total":             {"tier": "enterprise", "outcome": "failed", "kind": "quota"},
-		"lessor_operation_steps_total":        {"step": "prepare-delete", "outcome": "failed"},
-		"lessor_lease_acquisitions_total":     {"outcome": "takeover"},
-		"lessor_queue_counts_total":           {"queue": "dead_letters", "outcome": "error"},
-		"lessor_state_writes_refused_total":   {"kind": "lease-lost"},
-		"lessor_sweep_rows_total":             {"action": "nudged"},
-		"lessor_tenants_waiting":              {"reason": "uncreated"},
-		"lessor_events_accepted_total":        {"type": "lessor.tenant.deleted.v1", "changed": "false"},
-		"lessor_operation_memory_bytes":       nil,
-		"lessor_messages_dead_lettered_total": {"reason": "not-json"},
+		"lessor_messages_received_total":       {"type": "lessor.tenant.created.v1"},
+		"lessor_messages_deleted_total":        {"outcome": "handed_over"},
+		"lessor_messages_released_total":       {"reason": "backoff"},
+		"lessor_operations_total":              {"tier": "enterprise", "outcome": "failed", "kind": "quota"},
+		"lessor_operation_steps_total":         {"step": "prepare-delete", "outcome": "failed"},
+		"lessor_lease_acquisitions_total":      {"outcome": "takeover"},
+		"lessor_queue_counts_total":            {"queue": "dead_letters", "outcome": "error"},
+		"lessor_state_writes_refused_total":    {"kind": "lease-lost"},
+		"lessor_sweep_rows_total":              {"action": "nudged"},
+		"lessor_tenants_waiting":               {"reason": "uncreated"},
+		"lessor_events_accepted_total":         {"type": "lessor.tenant.deleted.v1", "changed": "false"},
+		"lessor_operation_memory_bytes":        nil,
+		"lessor_operation_phase_seconds_total": {"phase": "state_open"},
+		"lessor_messages_dead_lettered_total":  {"reason": "not-json"},
 	} {
 		value, ok := sample(t, reg, name, labels)
 		require.True(t, ok, name)
@@ -123,6 +126,31 @@ func TestNewMetrics(t *testing.T) {
 
 	longest, _ := sample(t, reg, "lessor_longest_running_operation_seconds", nil)
 	require.InDelta(t, 90, longest, 0)
+}
+
+func TestTimeSpent(t *testing.T) {
+	t.Parallel()
+
+	reg := prometheus.NewRegistry()
+	m := telemetry.NewMetrics(reg, nil)
+
+	get := func(p phase.Phase) float64 {
+		value, ok := sample(t, reg, "lessor_operation_phase_seconds_total", map[string]string{"phase": string(p)})
+		require.True(t, ok, p)
+
+		return value
+	}
+
+	for _, p := range phase.All() {
+		require.Zero(t, get(p), p)
+	}
+
+	m.TimeSpent(phase.Times{phase.Engine: 1500 * time.Millisecond, phase.Commit: 20 * time.Millisecond})
+	m.TimeSpent(phase.Times{phase.Engine: 500 * time.Millisecond})
+
+	require.InDelta(t, 2, get(phase.Engine), 1e-9)
+	require.InDelta(t, 0.02, get(phase.Commit), 1e-9)
+	require.Zero(t, get(phase.Provider))
 }
 
 func TestHistogramsAreClassicAndNative(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lessor-dev/lessor/pkg/event"
+	"github.com/lessor-dev/lessor/pkg/phase"
 	"github.com/lessor-dev/lessor/pkg/queue"
 	"github.com/lessor-dev/lessor/pkg/reconcile"
 	"github.com/lessor-dev/lessor/pkg/registry"
@@ -25,14 +26,15 @@ type held struct {
 	*Worker
 
 	message   queue.Message
+	clock     *phase.Clock
 	heartbeat *queue.Heartbeat
 	log       *slog.Logger
 	putDown   func()
 }
 
-// pickUp starts the heartbeat of a message.
-func (w *Worker) pickUp(ctx context.Context, m queue.Message) *held {
-	h := &held{Worker: w, message: m, log: w.log.With("message_id", m.ID)}
+// pickUp starts the heartbeat of a message. The clock runs since its receipt.
+func (w *Worker) pickUp(ctx context.Context, m queue.Message, clock *phase.Clock) *held {
+	h := &held{Worker: w, message: m, clock: clock, log: w.log.With("message_id", m.ID)}
 	h.heartbeat = w.visibility.Keep(ctx, m, func(err error) {
 		w.metrics.ReceiptsLost.Inc()
 		h.log.WarnContext(ctx, "lost the message; its tenant's lease is kept", "error", err)
@@ -48,8 +50,13 @@ func (h *held) ID() string { return h.message.ID }
 // Extend keeps the message for another visibility timeout.
 func (h *held) Extend(ctx context.Context) error { return h.visibility.Extend(ctx, h.message) }
 
+// Clock counts the time since the receipt.
+func (h *held) Clock() *phase.Clock { return h.clock }
+
 // handle takes a message from bytes to an outcome.
 func (h *held) handle(ctx context.Context) {
+	h.clock.Enter(phase.Accept)
+
 	e, err := h.decoder.Decode(h.message.Body)
 	if err != nil {
 		h.metrics.MessagesReceived.WithLabelValues("invalid").Inc()
@@ -89,6 +96,8 @@ func (h *held) handle(ctx context.Context) {
 // settle goes on until the message has an outcome that ends it.
 func (h *held) settle(ctx context.Context, rec tenant.Record) {
 	for {
+		h.clock.Enter(phase.Receive)
+
 		outcome, err := h.settler.Settle(ctx, h, rec)
 		if err != nil {
 			h.log.ErrorContext(ctx, "settling the tenant", "error", err)
@@ -102,6 +111,8 @@ func (h *held) settle(ctx context.Context, rec tenant.Record) {
 
 			return
 		}
+
+		h.clock.Enter(phase.Receive)
 
 		next, ok := h.watch(ctx, rec)
 		if !ok {

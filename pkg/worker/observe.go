@@ -13,6 +13,7 @@ import (
 	"github.com/lessor-dev/lessor/pkg/breaker"
 	"github.com/lessor-dev/lessor/pkg/engine"
 	"github.com/lessor-dev/lessor/pkg/lease"
+	"github.com/lessor-dev/lessor/pkg/phase"
 	"github.com/lessor-dev/lessor/pkg/registry"
 	"github.com/lessor-dev/lessor/pkg/telemetry"
 	"github.com/lessor-dev/lessor/pkg/tenant"
@@ -77,14 +78,20 @@ func (o *observer) OperationStarted(op engine.Operation, sequence int64, tier st
 	o.logger(op, tier).Info("operation started", telemetry.KeySequence, sequence, telemetry.KeyShard, op.Stack.Shard)
 }
 
-// OperationFinished counts an operation and says how it ended.
-func (o *observer) OperationFinished(op engine.Operation, tier string, outcome tenant.Outcome, res engine.Result) {
+// OperationFinished counts an operation and says how it ended, and where its time
+// went. That is only known once the outcome is recorded and the lease let go, but
+// the line has the time at which the operation ended: the log shows no two of a
+// tenant at once.
+func (o *observer) OperationFinished(
+	op engine.Operation, tier string, outcome tenant.Outcome, res engine.Result, times phase.Times,
+) {
 	o.mu.Lock()
 	delete(o.running, op.ID)
 	o.mu.Unlock()
 
 	o.metrics.OperationsInProgress.Dec()
 	o.metrics.OperationFinished(tier, outcome, res.Processes, res.PeakMemory)
+	o.metrics.TimeSpent(times)
 
 	if res.Refused != "" {
 		o.metrics.StateWritesRefused.WithLabelValues(string(res.Refused)).Inc()
@@ -92,7 +99,8 @@ func (o *observer) OperationFinished(op engine.Operation, tier string, outcome t
 
 	log := o.logger(op, tier).With(telemetry.KeySequence, outcome.Sequence,
 		"duration_seconds", outcome.Duration.Seconds(), "resources", outcome.Resources,
-		"changes", outcome.Changes, "processes", res.Processes, "clean", res.Clean)
+		"changes", outcome.Changes, "processes", res.Processes, "clean", res.Clean, "phases", times)
+	at := outcome.StartedAt.Add(outcome.Duration)
 
 	for _, r := range outcome.Repairs {
 		o.logger(op, tier).Warn("state repaired", "action", string(r.Action), "detail", r.Detail)
@@ -108,13 +116,27 @@ func (o *observer) OperationFinished(op engine.Operation, tier string, outcome t
 	}
 
 	if f := outcome.Failure; f != nil {
-		log.Warn("operation failed", telemetry.KeyKind, string(f.Kind), "error", f.Message, "resource", f.Resource,
+		logAt(log, at, slog.LevelWarn, "operation failed", telemetry.KeyKind, string(f.Kind), "error", f.Message, "resource", f.Resource,
 			"hint", f.Hint, "step", f.Step)
 
 		return
 	}
 
-	log.Info("operation succeeded")
+	logAt(log, at, slog.LevelInfo, "operation succeeded")
+}
+
+// logAt logs what happened at a moment before.
+func logAt(log *slog.Logger, at time.Time, level slog.Level, message string, attributes ...any) {
+	ctx := context.Background()
+	if !log.Enabled(ctx, level) {
+		return
+	}
+
+	record := slog.NewRecord(at, level, message, 0)
+	record.Add(attributes...)
+
+	// Like any line that cannot be written, it is lost.
+	_ = log.Handler().Handle(ctx, record)
 }
 
 // LeaseLost counts a lease that ended before its holder let go.

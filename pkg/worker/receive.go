@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/lessor-dev/lessor/pkg/phase"
 	"github.com/lessor-dev/lessor/pkg/reconcile"
 )
 
@@ -61,8 +62,11 @@ func (w *Worker) poll(ctx, work context.Context, n int) {
 
 	for _, m := range messages {
 		w.backlog.received(m.SentAt)
+
+		clock := phase.Start(phase.Receive, time.Now)
+
 		w.inHand.Go(func() {
-			h := w.pickUp(work, m)
+			h := w.pickUp(work, m, clock)
 			defer h.putDown()
 
 			if w.gate.draining() {

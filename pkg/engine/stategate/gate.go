@@ -36,6 +36,9 @@ type Config struct {
 	// state was refused. The CLI must be killed then: the request stays without
 	// an answer. See Gate.Err for the reason.
 	Refused func()
+	// Busy is called when somebody begins to wait for the open gate, from
+	// several goroutines, and what it returns when that has ended. It may be nil.
+	Busy func() (done func())
 }
 
 // Gate is the state of one stack, open for one operation.
@@ -73,6 +76,10 @@ type Gate struct {
 // write it any more and starts to serve it. The error wraps a *tenant.Failure
 // where the operation must not go on, and leaves nothing open.
 func Open(ctx context.Context, store Store, cfg Config) (*Gate, error) {
+	if cfg.Busy == nil {
+		cfg.Busy = func() func() { return func() {} }
+	}
+
 	k := keysOf(cfg.Project, cfg.Stack)
 	g := &Gate{
 		cfg: cfg, keys: k, store: store,

@@ -17,6 +17,8 @@ import (
 // lease and does not know. In a bucket without versions, where that cannot be,
 // the empty checkpoint stays.
 func (g *Gate) Purge(ctx context.Context) error {
+	defer g.cfg.Busy()()
+
 	g.mu.Lock()
 	defer g.mu.Unlock()
 

@@ -13,6 +13,8 @@ import (
 // retained. What stays is an empty checkpoint: a checkpoint
 // that is gone fences nobody, since a first PUT that is late would succeed.
 func (g *Gate) Remove(ctx context.Context) error {
+	defer g.cfg.Busy()()
+
 	g.mu.Lock()
 	defer g.mu.Unlock()
 
@@ -50,6 +52,8 @@ func (g *Gate) Remove(ctx context.Context) error {
 // Rewrite replaces the checkpoint by what change makes of it, under this
 // operation's stamp.
 func (g *Gate) Rewrite(ctx context.Context, change func(body []byte) ([]byte, error), repairs ...tenant.Repair) error {
+	defer g.cfg.Busy()()
+
 	g.mu.Lock()
 	defer g.mu.Unlock()
 

@@ -15,6 +15,8 @@ const maxVersions = 50
 
 // Restore puts the newest older version in place that is whole.
 func (g *Gate) Restore(ctx context.Context) error {
+	defer g.cfg.Busy()()
+
 	g.mu.Lock()
 	defer g.mu.Unlock()
 

@@ -66,6 +66,8 @@ func (g *Gate) URL() string {
 
 // answer is the handler of every request.
 func (g *Gate) answer(w http.ResponseWriter, r *http.Request) {
+	defer g.cfg.Busy()()
+
 	parsed, err := parse(r.Method, r.URL, r.Header)
 
 	if subtle.ConstantTimeCompare([]byte(parsed.bucket), []byte(g.token)) != 1 {
