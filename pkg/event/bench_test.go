@@ -112,3 +112,24 @@ func filled(tb testing.TB, first, repeated, last string) []byte {
 
 	return created(first + strings.Repeat(repeated, room/len(repeated)) + last)
 }
+
+// Anybody who may publish can send 256 KiB of small values, so what each of them
+// costs is bounded: one allocation, and a little for the growth of the list.
+func TestAValueOfAMessageAllocatesOnce(t *testing.T) { //nolint:paralleltest // it counts what the process allocates
+	const values = 1000
+
+	decoder := newDecoder(event.OrderTime)
+	allocations := func(list string) float64 {
+		body := message(t, "data", `{"tier":"free","region":"eu-west-1","parameters":{"list":[`+list+`0]}}`)
+
+		return testing.AllocsPerRun(20, func() {
+			if _, err := decoder.Decode(body); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+
+	none := allocations("")
+	require.Less(t, none, 150.0)
+	require.Less(t, allocations(strings.Repeat("0,", values))-none, 1.1*values)
+}

@@ -80,6 +80,10 @@ func TestDecodeRefusesWhatIsNoJSON(t *testing.T) {
 			message(t, "data", `{"tier":"a","region":"eu-west-1","parameters":{"p":[{"x":1,"\u0078":2}]}}`),
 			"not-json", "data.parameters.p.0.x", "is given twice", "once",
 		},
+		"a name twice, after other values": {
+			message(t, "data", `{"tier":"free","region":"eu-west-1","parameters":{"o":{"a":[{}]},"p":[[0],{"x":1},{"y":[],"x":1,"x":2}]}}`),
+			"not-json", "data.parameters.p.2.x", "is given twice", "once",
+		},
 		"a long name twice": {
 			[]byte(`{"` + long + `":1,"` + long + `":2}`), "not-json", strings.Repeat("x", 80) + "…", "is given twice", "once",
 		},
@@ -148,6 +152,12 @@ func TestDecodeRefusesAWrongEnvelope(t *testing.T) {
 		},
 		"a type of tomorrow": {
 			message(t, "type", `"lessor.tenant.created.v2"`), "type", "type", "is unknown", `did you mean "lessor.tenant.created.v1"?`,
+		},
+		"a type without its prefix": {
+			message(t, "type", `"created.v1"`), "type", "type", `is unknown: "created.v1"`, "the types are",
+		},
+		"a type without its version": {
+			message(t, "type", `"lessor.tenant.created"`), "type", "type", "is unknown", `did you mean "lessor.tenant.created.v1"?`,
 		},
 		"an endless type":  {message(t, "type", `"`+long+`"`), "type", "type", `is unknown: "xxx`, "the types are"},
 		"no subject":       {message(t, "subject", ``), "subject", "subject", "is missing", "tenant id"},

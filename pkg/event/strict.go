@@ -46,8 +46,7 @@ func parse(body []byte) (map[string]any, error) {
 		return nil, notJSON("", fmt.Sprintf("has half a surrogate pair at byte %d", offset), `write both halves, or the character itself`)
 	}
 
-	r := strictReader{decoder: json.NewDecoder(bytes.NewReader(body))}
-	r.decoder.UseNumber()
+	r := strictReader{text: string(body)}
 
 	value, err := r.value()
 	if err != nil {
@@ -67,6 +66,10 @@ func notJSON(field, message, hint string) error {
 }
 
 func syntax(body []byte) error {
+	if json.Valid(body) {
+		return nil
+	}
+
 	var (
 		raw    json.RawMessage
 		broken *json.SyntaxError
@@ -75,8 +78,6 @@ func syntax(body []byte) error {
 	err := json.Unmarshal(body, &raw)
 
 	switch {
-	case err == nil:
-		return nil
 	case len(bytes.TrimSpace(body)) == 0:
 		return notJSON("", "is empty", "send one CloudEvent per message")
 	case errors.As(err, &broken):
@@ -88,6 +89,10 @@ func syntax(body []byte) error {
 }
 
 func invalidUTF8(body []byte) int {
+	if utf8.Valid(body) {
+		return -1
+	}
+
 	for i := 0; i < len(body); {
 		r, size := utf8.DecodeRune(body[i:])
 		if r == utf8.RuneError && size <= 1 {
@@ -148,68 +153,116 @@ func unescape(b []byte) rune {
 	return rune(n)
 }
 
-// strictReader builds the value of a text that is known to be valid JSON.
+// strictReader builds the value of a text that is known to be valid JSON in
+// UTF-8. The strings of the value are parts of the text.
 type strictReader struct {
-	decoder *json.Decoder
-	path    []string
+	text string
+	at   int
+	path []step
+}
+
+// step leads to a value: by its name from an object, or by its index from a list.
+type step struct {
+	name  string
+	index int
+	list  bool
+}
+
+// where is the path of the value that is read.
+func (r *strictReader) where() string {
+	names := make([]string, 0, len(r.path))
+
+	for _, s := range r.path {
+		if s.list {
+			s.name = strconv.Itoa(s.index)
+		}
+
+		names = append(names, s.name)
+	}
+
+	return join(names...)
+}
+
+// next is the first byte of what comes next. In a valid text commas and colons
+// tell no more than white space does.
+func (r *strictReader) next() byte {
+	for {
+		switch c := r.text[r.at]; c {
+		case ' ', '\t', '\r', '\n', ',', ':':
+			r.at++
+		default:
+			return c
+		}
+	}
 }
 
 func (r *strictReader) value() (any, error) {
-	token, err := r.decoder.Token()
-	if err != nil {
-		return nil, notJSON(join(r.path...), "is not JSON", "")
-	}
-
-	switch token := token.(type) {
-	case json.Delim:
+	switch c := r.next(); c {
+	case '{', '[':
 		if len(r.path) >= maxDepth {
-			return nil, notJSON(join(r.path...), fmt.Sprintf("is nested more than %d deep", maxDepth), "make it flatter")
+			return nil, notJSON(r.where(), fmt.Sprintf("is nested more than %d deep", maxDepth), "make it flatter")
 		}
 
-		if token == '{' {
+		if c == '{' {
 			return r.object()
 		}
 
 		return r.list()
-	case json.Number:
-		return token, r.number(token.String())
+	case '"':
+		return r.string()
+	case 't':
+		r.at += len("true")
+
+		return true, nil
+	case 'f':
+		r.at += len("false")
+
+		return false, nil
+	case 'n':
+		r.at += len("null")
+
+		return nil, nil //nolint:nilnil // null is nil.
 	default:
-		return token, nil
+		return r.number()
 	}
 }
 
 func (r *strictReader) object() (any, error) {
-	object := map[string]any{}
+	object, depth := map[string]any{}, len(r.path)
+	r.path = append(r.path, step{})
+	r.at++
 
-	for r.decoder.More() {
-		token, err := r.decoder.Token()
+	for r.next() != '}' {
+		name, err := r.string()
 		if err != nil {
-			return nil, notJSON(join(r.path...), "is not JSON", "")
+			return nil, err
 		}
 
-		name, _ := token.(string)
-		r.path = append(r.path, name)
+		r.path[depth].name = name
 
 		if _, twice := object[name]; twice {
-			return nil, notJSON(join(r.path...), "is given twice", "give each name once")
+			return nil, notJSON(r.where(), "is given twice", "give each name once")
 		}
 
 		object[name], err = r.value()
 		if err != nil {
 			return nil, err
 		}
-
-		r.path = r.path[:len(r.path)-1]
 	}
 
-	return object, r.end()
+	r.path = r.path[:depth]
+	r.at++
+
+	return object, nil
 }
 
 func (r *strictReader) list() (any, error) {
-	list := []any{}
+	list, depth := []any{}, len(r.path)
+	r.path = append(r.path, step{list: true})
+	r.at++
 
-	for r.decoder.More() {
-		r.path = append(r.path, strconv.Itoa(len(list)))
+	for r.next() != ']' {
+		r.path[depth].index = len(list)
 
 		value, err := r.value()
 		if err != nil {
@@ -217,38 +270,65 @@ func (r *strictReader) list() (any, error) {
 		}
 
 		list = append(list, value)
-		r.path = r.path[:len(r.path)-1]
 	}
 
-	return list, r.end()
+	r.path = r.path[:depth]
+	r.at++
+
+	return list, nil
 }
 
-// end reads the bracket that closes an object or a list.
-func (r *strictReader) end() error {
-	if _, err := r.decoder.Token(); err != nil {
-		return notJSON(join(r.path...), "is not JSON", "")
+func (r *strictReader) string() (string, error) {
+	end, escaped := r.at+1, false
+
+	for r.text[end] != '"' {
+		if r.text[end] == '\\' {
+			escaped = true
+			end++
+		}
+
+		end++
 	}
 
-	return nil
+	quoted := r.text[r.at : end+1]
+	r.at = end + 1
+
+	if !escaped {
+		return quoted[1 : len(quoted)-1], nil
+	}
+
+	var s string
+	if err := json.Unmarshal([]byte(quoted), &s); err != nil {
+		return "", notJSON(r.where(), "is not JSON", "")
+	}
+
+	return s, nil
 }
 
 // number refuses what a float64 cannot hold, since that is what most readers
 // use, and what would take long to compare.
-func (r *strictReader) number(text string) error {
+func (r *strictReader) number() (json.Number, error) {
 	const (
 		bits           = 64
 		exponentDigits = 3
 	)
+
+	from := r.at
+	for r.at < len(r.text) && strings.IndexByte("+-.0123456789eE", r.text[r.at]) >= 0 {
+		r.at++
+	}
+
+	text := r.text[from:r.at]
 
 	_, err := strconv.ParseFloat(text, bits)
 	exponent := strings.IndexAny(text, "eE")
 	digits := strings.TrimLeft(text[exponent+1:], "+-")
 
 	if err != nil || len(text) > maxNumberLength || (exponent >= 0 && len(digits) > exponentDigits) {
-		return notJSON(join(r.path...), "is a number too large or too long to be read alike everywhere", "send it as a string")
+		return "", notJSON(r.where(), "is a number too large or too long to be read alike everywhere", "send it as a string")
 	}
 
-	return nil
+	return json.Number(text), nil
 }
 
 // keys lists the names of an object in order.

@@ -2,6 +2,8 @@ package event
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/lessor-dev/lessor/pkg/tenant"
 )
@@ -46,13 +48,16 @@ func TypeName(t tenant.EventType) string { return typePrefix + string(t) + typeS
 
 // parseType is the reverse of TypeName.
 func parseType(name string) (tenant.EventType, error) {
+	word, prefixed := strings.CutPrefix(name, typePrefix)
+	word, suffixed := strings.CutSuffix(word, typeSuffix)
+
+	if t := tenant.EventType(word); prefixed && suffixed && slices.Contains(Types(), t) {
+		return t, nil
+	}
+
 	names := make([]string, 0, len(Types()))
 
 	for _, t := range Types() {
-		if TypeName(t) == name {
-			return t, nil
-		}
-
 		if t != tenant.EventNudged && t != tenant.EventDue {
 			names = append(names, TypeName(t))
 		}
