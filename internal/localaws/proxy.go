@@ -101,7 +101,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	p.count(service(r))
+	p.count(Service(r))
 	p.emulator.ServeHTTP(w, r)
 }
 
@@ -119,9 +119,9 @@ func (p *proxy) counts() map[string]int64 {
 	return maps.Clone(p.requests)
 }
 
-// service names the AWS service that a request is for, by the scope that it is
+// Service names the AWS service that a request is for, by the scope that it is
 // signed with. Requests without a signature are anonymous ones to S3.
-func service(r *http.Request) string {
+func Service(r *http.Request) string {
 	_, credential, found := strings.Cut(r.Header.Get("Authorization"), "Credential=")
 	if !found {
 		credential = r.URL.Query().Get("X-Amz-Credential")

@@ -28,7 +28,7 @@ func TestServiceIsReadFromTheSignature(t *testing.T) {
 
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, c.target, http.NoBody)
 			r.Header.Set("Authorization", c.authorization)
-			require.Equal(t, c.service, service(r))
+			require.Equal(t, c.service, Service(r))
 		})
 	}
 }
