@@ -70,7 +70,7 @@ type cloudBed struct {
 	cloud *cloudsim.Client
 }
 
-func newCloudBed(t *testing.T, grace time.Duration) *cloudBed {
+func newCloudBed(t *testing.T, grace time.Duration, opts ...engine.Option) *cloudBed {
 	t.Helper()
 
 	b := newBed(t)
@@ -107,7 +107,7 @@ func newCloudBed(t *testing.T, grace time.Duration) *cloudBed {
 	require.NoError(t, os.WriteFile(cfg.Pulumi, []byte(script), 0o700))
 
 	c.dir = filepath.Dir(cfg.WorkDir)
-	c.Runner = newRunner(t, cfg, engine.WithGraces(5*time.Second, time.Second, 2*time.Second))
+	c.Runner = newRunner(t, cfg, append(opts, engine.WithGraces(5*time.Second, time.Second, 2*time.Second))...)
 
 	return c
 }

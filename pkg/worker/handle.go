@@ -95,9 +95,9 @@ func (h *held) handle(ctx context.Context) {
 
 // settle goes on until the message has an outcome that ends it.
 func (h *held) settle(ctx context.Context, rec tenant.Record) {
-	for {
-		h.clock.Enter(phase.Receive)
+	h.clock.Enter(phase.Receive)
 
+	for {
 		outcome, err := h.settler.Settle(ctx, h, rec)
 		if err != nil {
 			h.log.ErrorContext(ctx, "settling the tenant", "error", err)
