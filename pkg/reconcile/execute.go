@@ -46,6 +46,12 @@ func (t *tenure) execute(rec tenant.Record, op engine.Operation, tier string) (o
 	}
 
 	if failed != nil {
+		// It was told of, and is over.
+		res = t.unnetworked(rec, op, &tenant.Failure{
+			Kind: tenant.KindTransient, Message: failed.Error(), Hint: "it is tried again; look at the health of DynamoDB if it lasts",
+		})
+		t.ended = &ended{op: op, tier: tier, outcome: outcomeOf(op, rec.DesiredSeq, started, t.now().Sub(started), res), result: res}
+
 		return operationDone{}, failed
 	}
 

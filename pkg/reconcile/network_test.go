@@ -309,6 +309,9 @@ func TestNoOperationBeginsWithoutItsRange(t *testing.T) {
 		require.ErrorIs(t, err, errOutage)
 		require.Empty(t, w.engine.operations())
 		require.Zero(t, w.row(t).Attempts)
+		require.Len(t, w.observer.started, 1)
+		require.Len(t, w.observer.finished, 1, "it is not shown as running for ever")
+		require.Equal(t, tenant.KindTransient, w.observer.finished[0].Failure.Kind)
 
 		_, err = w.settle(t, &message{id: "m1"}, w.row(t))
 		require.NoError(t, err)
