@@ -16,7 +16,13 @@ var sizes = []struct { //nolint:gochecknoglobals // a constant
 	bytes int
 }{{"37KB", 37 << 10}, {"1MB", 1 << 20}}
 
-func BenchmarkRead(b *testing.B) {
+func BenchmarkRead(b *testing.B) { benchmarkRead(b, checkpoint.Read) }
+
+func BenchmarkOutline(b *testing.B) { benchmarkRead(b, checkpoint.Outline) }
+
+func benchmarkRead(b *testing.B, read func([]byte) (checkpoint.State, error)) {
+	b.Helper()
+
 	for _, size := range sizes {
 		b.Run(size.name, func(b *testing.B) {
 			data := checkpointtest.Sized(size.bytes)
@@ -26,7 +32,7 @@ func BenchmarkRead(b *testing.B) {
 			b.SetBytes(int64(len(data)))
 
 			for b.Loop() {
-				if s, err := checkpoint.Read(data); err != nil || s.Empty() {
+				if s, err := read(data); err != nil || s.Empty() {
 					b.Fatal(err)
 				}
 			}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // MaxBytes is the size of the largest checkpoint that is read, 64 MiB. The CLI
@@ -21,23 +22,37 @@ const (
 // ErrUnreadable is what errors about a checkpoint wrap that cannot be parsed.
 var ErrUnreadable = errors.New("unreadable checkpoint")
 
-// document is the part of a checkpoint file that State needs.
-type document struct {
+// document is the part of a checkpoint file that State needs. R is what is read
+// of a resource.
+type document[R any] struct {
 	Version    int `json:"version"`
 	Checkpoint *struct {
-		Stack  string      `json:"stack"`
-		Latest *deployment `json:"latest"`
+		Stack  string         `json:"stack"`
+		Latest *deployment[R] `json:"latest"`
 	} `json:"checkpoint"`
 }
 
-type deployment struct {
+type deployment[R any] struct {
 	Manifest         manifest `json:"manifest"`
 	SecretsProviders *struct {
 		Type string `json:"type"`
 	} `json:"secrets_providers"` //nolint:tagliatelle // Pulumi's name
-	Resources []Resource `json:"resources"`
-	Pending   []Pending  `json:"pending_operations"` //nolint:tagliatelle // Pulumi's name
-	Snippets  []snippet  `json:"snippets"`
+	Resources []R          `json:"resources"`
+	Pending   []pending[R] `json:"pending_operations"` //nolint:tagliatelle // Pulumi's name
+	Snippets  []snippet    `json:"snippets"`
+}
+
+type pending[R any] struct {
+	Operation string `json:"type"`
+	Resource  R      `json:"resource"`
+}
+
+// outline is a resource without its properties. They must be objects.
+type outline struct {
+	Resource
+
+	Inputs  struct{} `json:"inputs"`
+	Outputs struct{} `json:"outputs"`
 }
 
 type manifest struct {
@@ -53,12 +68,22 @@ type snippet struct {
 // normal. Errors wrap ErrUnreadable or, with the State beside them,
 // ErrIntegrity. They are one line and hold no values of properties.
 func Read(data []byte) (State, error) {
+	return read(data, func(r Resource) Resource { return r })
+}
+
+// Outline is Read without the properties of resources: Inputs and Outputs are
+// nil. They are most of a checkpoint, so that it takes a small part of the memory.
+func Outline(data []byte) (State, error) {
+	return read(data, func(r outline) Resource { return r.Resource })
+}
+
+func read[R any](data []byte, resource func(R) Resource) (State, error) {
 	if len(data) > MaxBytes {
 		return State{}, fmt.Errorf("%w: %d bytes, more than %d", ErrUnreadable, len(data), MaxBytes)
 	}
 
 	// It refuses nesting that is too deep, at the same depth as the CLI.
-	var doc document
+	var doc document[R]
 	if err := json.Unmarshal(data, &doc); err != nil {
 		return State{}, fmt.Errorf("%w: %s", ErrUnreadable, explain(err, len(data)))
 	}
@@ -75,8 +100,16 @@ func Read(data []byte) (State, error) {
 	s := State{Stack: doc.Checkpoint.Stack}
 
 	if latest := doc.Checkpoint.Latest; latest != nil {
-		s.Resources, s.Pending = latest.Resources, latest.Pending
 		s.manifest, s.snippets = latest.Manifest, latest.Snippets
+
+		s.Resources = slices.Grow(s.Resources, len(latest.Resources))
+		for _, r := range latest.Resources {
+			s.Resources = append(s.Resources, resource(r))
+		}
+
+		for _, p := range latest.Pending {
+			s.Pending = append(s.Pending, Pending{Operation: p.Operation, Resource: resource(p.Resource)})
+		}
 
 		if latest.SecretsProviders != nil {
 			s.SecretsProvider = latest.SecretsProviders.Type

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -130,6 +131,40 @@ func TestReadLeavesAStampAlone(t *testing.T) {
 	got, err := checkpoint.Read(append(fixture(t, "full"), " \t\r\n \t\t \n"...))
 	require.NoError(t, err)
 	require.Equal(t, want, got)
+}
+
+// withoutProperties is what an outline has of a state.
+func withoutProperties(s checkpoint.State) checkpoint.State {
+	s.Resources, s.Pending = slices.Clone(s.Resources), slices.Clone(s.Pending)
+	for i := range s.Resources {
+		s.Resources[i].Inputs, s.Resources[i].Outputs = nil, nil
+	}
+
+	for i := range s.Pending {
+		s.Pending[i].Resource.Inputs, s.Pending[i].Resource.Outputs = nil, nil
+	}
+
+	return s
+}
+
+func TestAnOutlineLacksThePropertiesAndNothingElse(t *testing.T) {
+	t.Parallel()
+
+	for _, name := range []string{"fresh", "full", "pending"} {
+		whole, err := checkpoint.Read(fixture(t, name))
+		require.NoError(t, err)
+
+		got, err := checkpoint.Outline(fixture(t, name))
+		require.NoError(t, err)
+		require.Equal(t, withoutProperties(whole), got, name)
+	}
+
+	for _, properties := range []string{`"inputs":[]`, `"outputs":"secret"`} {
+		_, err := checkpoint.Outline([]byte(`{"version":3,"checkpoint":{"latest":{"resources":[{` + properties + `}]}}}`))
+		require.ErrorIs(t, err, checkpoint.ErrUnreadable)
+		require.ErrorContains(t, err, "has the wrong type")
+		require.NotContains(t, err.Error(), "secret")
+	}
 }
 
 func TestUnreadable(t *testing.T) {

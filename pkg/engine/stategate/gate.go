@@ -1,6 +1,7 @@
 package stategate
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -53,6 +54,8 @@ type Gate struct {
 	body  []byte
 	etag  string
 	state checkpoint.State
+	// outlined means that state lacks the properties of resources.
+	outlined bool
 	// damage is why the state may not be used as it is.
 	damage error
 	writes int64
@@ -149,7 +152,7 @@ func (g *Gate) load(ctx context.Context) (restored bool, err error) {
 
 	g.etag = object.ETag
 
-	if err := g.adopt(object.Body); errors.Is(err, checkpoint.ErrUnreadable) {
+	if err := g.adopt(object.Body, true); errors.Is(err, checkpoint.ErrUnreadable) {
 		return true, g.restore(ctx, err.Error())
 	}
 
@@ -167,14 +170,25 @@ func (g *Gate) openBackend(ctx context.Context) error {
 	return err
 }
 
-// adopt makes a checkpoint the one that is served.
-func (g *Gate) adopt(body []byte) error {
-	state, err := checkpoint.Read(body)
+// adopt makes a checkpoint the one that is served. Only a whole one is read with
+// the properties of resources at once.
+func (g *Gate) adopt(body []byte, whole bool) error {
+	body = unstamp(body)
+	if g.body != nil && bytes.Equal(body, g.body) {
+		return nil
+	}
+
+	read := checkpoint.Outline
+	if whole {
+		read = checkpoint.Read
+	}
+
+	state, err := read(body)
 	if errors.Is(err, checkpoint.ErrUnreadable) {
 		return err
 	}
 
-	g.body, g.state, g.damage = unstamp(body), state, err
+	g.body, g.state, g.damage, g.outlined = body, state, err, !whole
 
 	return nil
 }
@@ -183,6 +197,13 @@ func (g *Gate) adopt(body []byte) error {
 func (g *Gate) State() checkpoint.State {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+
+	// The CLI writes at every step, and hardly anybody asks in between.
+	if g.outlined {
+		if full, err := checkpoint.Read(g.body); !errors.Is(err, checkpoint.ErrUnreadable) {
+			g.state, g.outlined = full, false
+		}
+	}
 
 	return g.state
 }

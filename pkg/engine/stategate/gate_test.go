@@ -2,6 +2,7 @@ package stategate_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -41,6 +42,43 @@ func TestAStackIsCreatedWrittenAndReadAgain(t *testing.T) {
 	b := open(t, store, config(2, true))
 	require.Equal(t, content("two"), b.get(t), "the stamp is not the CLI's business")
 	require.Len(t, store.stamps(checkpointKey), 2, "nothing is fenced after a clean predecessor")
+}
+
+func TestTheStateHasTheProperties(t *testing.T) {
+	t.Parallel()
+
+	written := func(endpoint string) string {
+		return strings.Replace(content("one"), `"id":"x"`, `"id":"x","outputs":{"endpoint":"`+endpoint+`"}`, 1)
+	}
+	store := newMemory()
+	a := open(t, store, config(1, true))
+
+	for _, endpoint := range []string{"a", "b", "b", "c"} {
+		a.put(t, written(endpoint))
+	}
+
+	require.Equal(t, map[string]any{"endpoint": "c"}, a.State().Resources[0].Outputs)
+
+	a.put(t, written("d"))
+	require.Equal(t, map[string]any{"endpoint": "d"}, a.State().Resources[0].Outputs)
+	a.close(t)
+
+	// What is read when the gate opens and what the fencing write puts back.
+	for fence := range int64(2) {
+		b := open(t, store, config(fence+2, fence == 0))
+		require.Equal(t, map[string]any{"endpoint": "d"}, b.State().Resources[0].Outputs)
+		b.close(t)
+	}
+}
+
+func TestAStateThatIsNoneIsRefused(t *testing.T) {
+	t.Parallel()
+
+	store := newMemory()
+	a := open(t, store, config(1, true))
+	a.put(t, content("one"))
+	a.putRefused(t, strings.Replace(content("two"), `"id":"x"`, `"id":"x","inputs":["no object"]`, 1))
+	require.Equal(t, "x", a.State().Resources[0].ID)
 }
 
 func TestAnOlderOperationIsShutOut(t *testing.T) {

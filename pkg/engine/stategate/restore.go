@@ -67,7 +67,7 @@ func (g *Gate) restore(ctx context.Context, reason string) error {
 
 		// The version only replaces what is served; the ETag stays that of the
 		// object to replace.
-		if err := g.adopt(object.Body); err != nil {
+		if err := g.adopt(object.Body, true); err != nil {
 			return err
 		}
 

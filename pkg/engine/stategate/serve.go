@@ -1,6 +1,7 @@
 package stategate
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
@@ -105,9 +106,14 @@ func (g *Gate) answer(w http.ResponseWriter, r *http.Request) {
 
 // receive reads a body within the limit.
 func (g *Gate) receive(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxObject))
+	var body bytes.Buffer
+
+	// Room for all of it, and for the read that finds its end.
+	body.Grow(int(min(max(r.ContentLength, 0), MaxObject)) + bytes.MinRead)
+
+	_, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, MaxObject))
 	if err == nil {
-		return body, true
+		return body.Bytes(), true
 	}
 
 	_, ok := errors.AsType[*http.MaxBytesError](err)

@@ -64,6 +64,32 @@ func TestOnlyThisStackIsServed(t *testing.T) {
 	}
 }
 
+func TestAnETagTellsContentsApart(t *testing.T) {
+	t.Parallel()
+
+	a := open(t, newMemory(), config(1, true))
+	client := &closingClient{}
+	t.Cleanup(client.close)
+
+	tag := func(method, body string) string {
+		r, err := http.NewRequestWithContext(t.Context(), method, a.base+"/"+checkpointKey, strings.NewReader(body))
+		require.NoError(t, err)
+
+		res, err := client.Do(r)
+		require.NoError(t, err)
+		require.NoError(t, res.Body.Close())
+		require.Equal(t, http.StatusOK, res.StatusCode)
+
+		return res.Header.Get("ETag")
+	}
+
+	first := tag(http.MethodPut, content("one"))
+	require.Regexp(t, `^"[0-9a-f]+"$`, first)
+	require.Equal(t, first, tag(http.MethodHead, ""))
+	require.NotEqual(t, first, tag(http.MethodPut, content("two")))
+	require.Equal(t, first, tag(http.MethodPut, content("one")))
+}
+
 func TestAStrangerLearnsNothing(t *testing.T) {
 	t.Parallel()
 

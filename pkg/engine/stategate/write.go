@@ -141,7 +141,7 @@ func (g *Gate) acknowledged(body []byte, etag string) error {
 	g.unanswered = false
 	g.etag = etag
 
-	return g.adopt(body)
+	return g.adopt(body, false)
 }
 
 // moved looks at what is there in place of what was expected. A write whose
