@@ -97,10 +97,3 @@ func TestApplyOfWhatChangesNothingAllocatesNothing(t *testing.T) { //nolint:para
 		require.Zero(t, testing.AllocsPerRun(100, func() { tenant.Apply(desired, e) }), name)
 	}
 }
-
-// The row, its plan and its outputs ask for the spec again and again.
-func TestSpecAllocatesNoMoreThanItsMap(t *testing.T) { //nolint:paralleltest // as above
-	desired := known(64)
-
-	require.LessOrEqual(t, testing.AllocsPerRun(100, func() { desired.Spec() }), 5.0)
-}
