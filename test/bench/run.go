@@ -117,7 +117,7 @@ func choose(all []scenario, o options) ([]scenario, error) {
 	}
 
 	for _, s := range all {
-		if (len(wanted) == 0 || wanted[s.name]) && (!o.short || s.check != nil) {
+		if (o.only == "" || wanted[s.name]) && (!o.short || s.check != nil) {
 			chosen = append(chosen, s)
 		}
 

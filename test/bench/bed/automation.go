@@ -13,7 +13,8 @@ import (
 	"github.com/lessor-dev/lessor/pkg/tenant"
 )
 
-// plainProject keeps the two sides' stacks apart in one bucket.
+// plainProject keeps the two sides' stacks apart in one bucket, where nothing
+// else is asked for.
 const plainProject = "plain"
 
 // runPlain is the sequence of Pulumi's own examples of inline programs: upsert,
@@ -29,7 +30,7 @@ func runPlain(ctx context.Context, programs engine.Programs, o PlainOrder) error
 		return destroyPlain(ctx, o, options)
 	}
 
-	stack, err := auto.UpsertStackInlineSource(ctx, o.Tenant.String(), plainProject, inline(programs, o), options...)
+	stack, err := auto.UpsertStackInlineSource(ctx, o.Tenant.String(), o.Project, inline(programs, o), options...)
 	if err != nil {
 		return fmt.Errorf("upserting the stack: %w", err)
 	}
@@ -51,7 +52,7 @@ func runPlain(ctx context.Context, programs engine.Programs, o PlainOrder) error
 }
 
 func destroyPlain(ctx context.Context, o PlainOrder, options []auto.LocalWorkspaceOption) error {
-	stack, err := auto.SelectStackInlineSource(ctx, o.Tenant.String(), plainProject, func(*pulumi.Context) error { return nil }, options...)
+	stack, err := auto.SelectStackInlineSource(ctx, o.Tenant.String(), o.Project, func(*pulumi.Context) error { return nil }, options...)
 	if err != nil {
 		return fmt.Errorf("selecting the stack: %w", err)
 	}
@@ -74,7 +75,7 @@ func inline(programs engine.Programs, o PlainOrder) pulumi.RunFunc {
 		parameters := tenant.Parameters{}
 
 		for name := range o.Parameters {
-			value, _ := ctx.GetConfig(plainProject + ":" + name)
+			value, _ := ctx.GetConfig(o.Project + ":" + name)
 
 			encoded, err := json.Marshal(value)
 			if err != nil {

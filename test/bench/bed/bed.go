@@ -24,6 +24,7 @@ type Bed struct {
 	Dir, BinDir string
 
 	local *localaws.Env
+	pages *pages
 	// names numbers what must not be the same twice.
 	names atomic.Int64
 }
@@ -53,7 +54,11 @@ func Open(ctx context.Context, binDir string, log io.Writer) (*Bed, error) {
 	return b, nil
 }
 
-func (b *Bed) wrap(next http.Handler) http.Handler { return b.Wire.wrap(next) }
+func (b *Bed) wrap(next http.Handler) http.Handler {
+	b.pages = newPages(next)
+
+	return b.Wire.wrap(b.pages)
+}
 
 // Close stops everything and removes what was written.
 func (b *Bed) Close() error { return errors.Join(b.local.Stop(), os.RemoveAll(b.Dir)) }

@@ -2,6 +2,7 @@ package bed
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,8 +27,10 @@ type PlainOrder struct {
 	Program    string            `json:"program"`
 	Parameters map[string]string `json:"parameters"`
 	Destroy    bool              `json:"destroy"`
-	// Bucket has the state, Secrets is the URL of the key.
+	// Bucket has the state, by default the one of the bed, and Project is that of
+	// the stack, by default one that no fleet uses. Secrets is the URL of the key.
 	Bucket  string `json:"bucket"`
+	Project string `json:"project"`
 	Secrets string `json:"secrets"`
 }
 
@@ -104,7 +107,8 @@ var errPlain = errors.New("the plain Automation API failed")
 
 // Run runs one operation and returns how long it took in the program itself.
 func (p *Plain) Run(o PlainOrder) (time.Duration, error) {
-	o.Bucket = p.bed.Bucket()
+	o.Bucket = cmp.Or(o.Bucket, p.bed.Bucket())
+	o.Project = cmp.Or(o.Project, plainProject)
 	o.Secrets = p.bed.variable("LESSOR_SECRETS_PROVIDER")
 
 	if err := json.NewEncoder(p.orders).Encode(o); err != nil {

@@ -135,8 +135,9 @@ func descendants(pid int) []int {
 type Peak struct {
 	stop chan struct{}
 	done sync.WaitGroup
-	// Total is of all, Others of the descendants alone, in bytes (PSS).
-	Total, Others int64
+	// Total is of all, Others of the descendants alone, in bytes (PSS). Anonymous
+	// is of the process alone, without what files back.
+	Total, Others, Anonymous int64
 }
 
 // sampleEvery is how often memory is looked at. A look costs milliseconds, so
@@ -178,6 +179,7 @@ func (p *Peak) look(pid int) {
 
 	if m, err := MemoryOf(pid); err == nil {
 		p.Total = max(p.Total, others+m.Proportional)
+		p.Anonymous = max(p.Anonymous, m.Anonymous)
 	}
 }
 

@@ -1,0 +1,201 @@
+package bed
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// pages answer Scan as DynamoDB does, a page after the other. The stand-in
+// answers with the whole table at once, and where it is asked for less it sorts
+// the whole table for each page.
+//
+// The first Scan of a table reads it from the stand-in, and all others are
+// answered with what that found, so that the time of a Scan is that of who asks.
+type pages struct {
+	// next is the stand-in.
+	next http.Handler
+
+	mu sync.Mutex
+	// rows are how many a page has, by table.
+	rows map[string]int
+	// known are the rows, by table and projection.
+	known map[scanned]*rowList
+}
+
+type scanned struct{ table, projection string }
+
+// rowList is what one Scan of the stand-in found.
+type rowList struct {
+	items []json.RawMessage
+	// at is where the row with a key is.
+	at map[string]int
+}
+
+// scanInput and scanOutput are what AWS calls so.
+//
+// https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Scan.html
+//
+//nolint:tagliatelle // these are the names of AWS
+type scanInput struct {
+	TableName            string          `json:"TableName"`
+	ProjectionExpression string          `json:"ProjectionExpression"`
+	Limit                int             `json:"Limit"`
+	ExclusiveStartKey    json.RawMessage `json:"ExclusiveStartKey"`
+}
+
+//nolint:tagliatelle // as above
+type scanOutput struct {
+	Items            []json.RawMessage `json:"Items"`
+	Count            int               `json:"Count"`
+	ScannedCount     int               `json:"ScannedCount"`
+	LastEvaluatedKey json.RawMessage   `json:"LastEvaluatedKey,omitempty"`
+}
+
+// rowKey is the key of a row in JSON.
+type rowKey struct {
+	PK struct {
+		//nolint:tagliatelle // as above
+		S string `json:"S"`
+	} `json:"pk"`
+}
+
+// PageScans has every Scan of a table answered in pages of so many rows, for as
+// long as the rows are those of the first Scan.
+func (b *Bed) PageScans(table string, rows int) {
+	b.pages.mu.Lock()
+	defer b.pages.mu.Unlock()
+
+	b.pages.rows[table] = rows
+}
+
+func newPages(next http.Handler) *pages {
+	return &pages{next: next, rows: map[string]int{}, known: map[scanned]*rowList{}}
+}
+
+func (p *pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".Scan") {
+		p.next.ServeHTTP(w, r)
+
+		return
+	}
+
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+
+		return
+	}
+
+	r.Body = io.NopCloser(bytes.NewReader(body))
+
+	var in scanInput
+	if err := json.Unmarshal(body, &in); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+
+		return
+	}
+
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	rows := p.rows[in.TableName]
+	if rows == 0 || in.Limit != 0 {
+		p.next.ServeHTTP(w, r)
+
+		return
+	}
+
+	page, err := p.page(in, rows, r)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+
+		return
+	}
+
+	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+	w.Header().Set("X-Amz-Crc32", strconv.FormatUint(uint64(crc32.ChecksumIEEE(page)), 10))
+	_, _ = w.Write(page) // who went away misses nothing
+}
+
+// page is the answer to a Scan.
+func (p *pages) page(in scanInput, rows int, r *http.Request) ([]byte, error) {
+	list, err := p.list(in, r)
+	if err != nil {
+		return nil, err
+	}
+
+	begin := 0
+
+	if len(in.ExclusiveStartKey) > 0 {
+		var after rowKey
+		if err := json.Unmarshal(in.ExclusiveStartKey, &after); err != nil {
+			return nil, fmt.Errorf("reading the key to go on after: %w", err)
+		}
+
+		begin = list.at[after.PK.S] + 1
+	}
+
+	end := min(begin+rows, len(list.items))
+	out := scanOutput{Items: list.items[begin:end], Count: end - begin, ScannedCount: end - begin}
+
+	if end < len(list.items) {
+		var last rowKey
+		if err := json.Unmarshal(list.items[end-1], &last); err != nil {
+			return nil, fmt.Errorf("reading the key of a row: %w", err)
+		}
+
+		if out.LastEvaluatedKey, err = json.Marshal(last); err != nil {
+			return nil, fmt.Errorf("writing the key of a row: %w", err)
+		}
+	}
+
+	answer, err := json.Marshal(out)
+	if err != nil {
+		return nil, fmt.Errorf("writing a page: %w", err)
+	}
+
+	return answer, nil
+}
+
+// list is the whole table, as the stand-in has it the first time.
+func (p *pages) list(in scanInput, r *http.Request) (*rowList, error) {
+	what := scanned{table: in.TableName, projection: in.ProjectionExpression}
+	if known := p.known[what]; known != nil {
+		return known, nil
+	}
+
+	answer := httptest.NewRecorder()
+	p.next.ServeHTTP(answer, r)
+
+	if answer.Code != http.StatusOK {
+		return nil, fmt.Errorf("scanning the stand-in: %s", answer.Body) //nolint:err113 // it goes into an answer
+	}
+
+	var out scanOutput
+	if err := json.Unmarshal(answer.Body.Bytes(), &out); err != nil {
+		return nil, fmt.Errorf("reading a table: %w", err)
+	}
+
+	list := &rowList{items: out.Items, at: make(map[string]int, len(out.Items))}
+
+	for i, item := range out.Items {
+		var key rowKey
+		if err := json.Unmarshal(item, &key); err != nil {
+			return nil, fmt.Errorf("reading the key of a row: %w", err)
+		}
+
+		list.at[key.PK.S] = i
+	}
+
+	p.known[what] = list
+
+	return list, nil
+}
