@@ -85,6 +85,11 @@ func unknownParameter(name string, fields map[string]reflect.Value) string {
 
 // decodeValue returns what is wrong with the value, or "".
 func decodeValue(raw json.RawMessage, into any) string {
+	// Only in an object a field can be unknown, and few parameters have any.
+	if !bytes.ContainsRune(raw, '{') && json.Unmarshal(raw, into) == nil {
+		return ""
+	}
+
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.DisallowUnknownFields()
 
