@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -99,6 +100,22 @@ func BenchmarkDecodeRow(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// What the sweep and lists read of each of many rows.
+func BenchmarkDecodeSurvey(b *testing.B) {
+	row := benchRow(b, benchSizes[0].outputs)
+	surveyed := strings.Split(surveyProjection, ", ")
+
+	maps.DeleteFunc(row, func(name string, _ types.AttributeValue) bool { return !slices.Contains(surveyed, name) })
+
+	b.ReportAllocs()
+
+	for b.Loop() {
+		if rec, err := decodeRow("acme", row); err != nil || rec.NeedsWork() {
+			b.Fatal(err)
+		}
 	}
 }
 
