@@ -45,6 +45,14 @@ func Child(ctx context.Context, programs Programs, stdin io.Reader, stdout io.Wr
 		return exitUsage
 	}
 
+	if o.Settings.Enter {
+		if err := o.Settings.Slot.enter(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+
+			return exitUsage
+		}
+	}
+
 	// The guard must outlive an interrupt, which ends ctx.
 	lifetime, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()

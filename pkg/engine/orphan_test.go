@@ -172,7 +172,9 @@ func TestAChildInProcess(t *testing.T) {
 			var told struct {
 				Result engine.Result `json:"result"`
 			}
-			require.NoError(t, json.Unmarshal([]byte(out.String()), &told))
+
+			lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+			require.NoError(t, json.Unmarshal([]byte(lines[len(lines)-1]), &told))
 			require.NotNil(t, told.Result.Failure)
 			require.Equal(t, test.kind, told.Result.Failure.Kind)
 			require.Contains(t, told.Result.Failure.Message, test.message)

@@ -30,13 +30,15 @@ type order struct {
 
 // settings are what a child needs to know of its surroundings.
 type settings struct {
-	Pulumi          string        `json:"pulumi"`
-	Version         string        `json:"version"`
-	SecretsProvider string        `json:"secretsProvider"`
-	Parallel        int           `json:"parallel"`
-	Slot            slot          `json:"slot"`
-	InterruptGrace  time.Duration `json:"interruptGrace"`
-	TerminateGrace  time.Duration `json:"terminateGrace"`
+	Pulumi          string `json:"pulumi"`
+	Version         string `json:"version"`
+	SecretsProvider string `json:"secretsProvider"`
+	Parallel        int    `json:"parallel"`
+	Slot            slot   `json:"slot"`
+	// Enter tells a child that was started before its slot was known.
+	Enter          bool          `json:"enter,omitempty"`
+	InterruptGrace time.Duration `json:"interruptGrace"`
+	TerminateGrace time.Duration `json:"terminateGrace"`
 	// Leased reports that word of the lease follows.
 	Leased bool `json:"leased,omitempty"`
 	// PlainState keeps the state gate out.

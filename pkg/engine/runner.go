@@ -37,6 +37,7 @@ type Runner struct {
 	options options
 	cli     cli
 	slots   *slots
+	spare   *spare
 }
 
 type options struct {
@@ -44,6 +45,7 @@ type options struct {
 	plugins        map[string]string
 	memory         int64
 	plainState     bool
+	spare          bool
 	terminateGrace time.Duration
 	timeoutGrace   time.Duration
 	backstop       time.Duration
@@ -68,6 +70,13 @@ func WithPlugins(plugins map[string]string) Option {
 // bytes. One that takes more is killed. There is no bound otherwise.
 func WithMemory(bytes int64) Option {
 	return func(o *options) { o.memory = bytes }
+}
+
+// WithSpare has a child process stand ready after the first operation, so that the
+// next ones begin some 50 ms earlier. It takes the memory of one process that has
+// nothing to do, about 20 MiB.
+func WithSpare() Option {
+	return func(o *options) { o.spare = true }
 }
 
 // WithPlainState lets the CLI write to the state bucket itself, as the Automation
@@ -152,7 +161,13 @@ func NewRunner(ctx context.Context, cfg Config, opts ...Option) (*Runner, error)
 		return nil, err
 	}
 
-	return &Runner{config: cfg, options: o, cli: found, slots: claimed}, nil
+	r := &Runner{config: cfg, options: o, cli: found, slots: claimed}
+
+	if o.spare {
+		r.spare = &spare{start: func() (*process, error) { return startProcess(o.command, claimed.none(), claimed.lock) }}
+	}
+
+	return r, nil
 }
 
 func workDirOf(cfg Config) string {
@@ -164,7 +179,11 @@ func workDirOf(cfg Config) string {
 }
 
 // Close gives the working directory back. No operation may be running.
-func (r *Runner) Close() error { return r.slots.release() }
+func (r *Runner) Close() error {
+	r.spare.close()
+
+	return r.slots.release()
+}
 
 // Run runs an operation in a slot, a small number that no other operation of
 // this runner has at the time. When it returns, every process of the operation
@@ -197,10 +216,18 @@ func (r *Runner) Run(ctx context.Context, number int, op Operation, watch Watch)
 		PlainState:      r.options.plainState,
 	}}
 
-	process, err := startProcess(r.options.command, prepared, r.slots.lock)
-	if err != nil {
-		return r.notStarted(op, errors.Join(err, r.slots.clean(number)))
+	process := r.spare.take()
+	o.Settings.Enter = process != nil
+
+	if process == nil {
+		if process, err = startProcess(r.options.command, prepared, r.slots.lock); err != nil {
+			return r.notStarted(op, errors.Join(err, r.slots.clean(number)))
+		}
 	}
+
+	// Not before the operation's end, which would have to share the processors
+	// with the start; and what it leads to need not wait for that.
+	defer func() { go r.spare.fill() }()
 
 	s := supervisor{
 		process: process, order: o, watch: watch, options: r.options, began: began,

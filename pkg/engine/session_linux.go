@@ -127,6 +127,13 @@ func readStat(pid int) (m member, session int) {
 	return member{pid: pid, parent: parent, zombie: state == 'Z' || state == 'X'}, sid
 }
 
+// leaderless reports that the process that led the session has ended.
+func (s session) leaderless() bool {
+	leader, sid := readStat(int(s))
+
+	return sid != int(s) || leader.zombie
+}
+
 // reap reads the status of members that ended and that this process adopted.
 // The session's leader is left alone: it belongs to an exec.Cmd.
 func reap(session int, dead member) {

@@ -69,6 +69,23 @@ func claimSlots(workDir, plugins string) (*slots, error) {
 	return nil, fmt.Errorf("preparing LESSOR_WORK_DIR %s: %w", workDir, errNoDirectory)
 }
 
+// none is where a process waits that has no slot yet. Its temporary directory is
+// not there, and tells only those who look for strays that it is ours.
+func (s *slots) none() slot { return slot{Work: s.root, Temp: filepath.Join(s.root, "tmp")} }
+
+// enter makes this process, a child that had no slot, work in one.
+func (s slot) enter() error {
+	if err := os.Chdir(s.Work); err != nil {
+		return fmt.Errorf("entering the slot: %w", err)
+	}
+
+	if err := os.Setenv("TMPDIR", s.Temp); err != nil {
+		return fmt.Errorf("entering the slot: %w", err)
+	}
+
+	return nil
+}
+
 func (s *slots) path(n int) string { return filepath.Join(s.root, slotPrefix+strconv.Itoa(n)) }
 
 // clear removes what a worker left that was killed: nobody works there any more.

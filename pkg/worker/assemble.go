@@ -76,7 +76,8 @@ func connect(ctx context.Context, cfg config.Worker, programs engine.Programs) (
 		errs = append(errs, err)
 	}
 
-	if p.runner, err = engine.NewRunner(ctx, cfg.Engine, engine.WithMemory(int64(cfg.Capacity.OperationMemory))); err != nil {
+	p.runner, err = engine.NewRunner(ctx, cfg.Engine, engine.WithMemory(int64(cfg.Capacity.OperationMemory)), engine.WithSpare())
+	if err != nil {
 		errs = append(errs, err)
 	}
 
