@@ -42,6 +42,7 @@ type lab struct {
 func scenarios() []scenario {
 	return []scenario{
 		{name: "operation", title: "one operation, beside the plain Automation API", measure: measureOperations, check: checkOperations},
+		{name: "growth", title: "what others leave behind", measure: measureGrowth, check: checkGrowth},
 	}
 }
 

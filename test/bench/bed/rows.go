@@ -41,7 +41,9 @@ func (f *Fleet) PutRows(ctx context.Context, rows iter.Seq[Row]) error {
 
 	write := func(batch []types.WriteRequest) func() error {
 		return func() error {
-			out, err := client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{f.Table: batch}})
+			out, err := client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{
+				RequestItems: map[string][]types.WriteRequest{f.Table: batch},
+			})
 			if err != nil {
 				return fmt.Errorf("writing rows: %w", err)
 			}

@@ -5,9 +5,9 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/lessor-dev/lessor/internal/localaws"
@@ -18,15 +18,15 @@ type Ran struct {
 	Took, CPU time.Duration
 	// First is when the first of its output came.
 	First time.Duration
-	// Memory is the most that it held at once, with what its files back.
+	// Memory is the most that it held at once, with what its files back, as far as
+	// was seen while it ran.
 	Memory int64
 	Output []byte
 }
 
 // firstOutput notes when the first of an output came.
 type firstOutput struct {
-	bytes.Buffer
-
+	all   bytes.Buffer
 	began time.Time
 	first time.Duration
 }
@@ -36,7 +36,7 @@ func (o *firstOutput) Write(p []byte) (int, error) {
 		o.first = time.Since(o.began)
 	}
 
-	return o.Buffer.Write(p) //nolint:wrapcheck // it never fails
+	return o.all.Write(p) //nolint:wrapcheck // a buffer takes everything
 }
 
 // Run runs one of the tools with an environment, and fails if that does.
@@ -50,19 +50,65 @@ func (b *Bed) Run(ctx context.Context, environ []string, tool string, args ...st
 	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.Dir = environ, &stdout, &stderr, b.Dir
 	stdout.began = time.Now()
 
-	if err := cmd.Run(); err != nil {
+	if err := cmd.Start(); err != nil {
+		return Ran{}, fmt.Errorf("running %s: %w", tool, err)
+	}
+
+	ended := make(chan error, 1)
+
+	go func() { ended <- cmd.Wait() }()
+
+	ran := Ran{Memory: watchResident(cmd.Process.Pid, ended)}
+
+	if err := <-ended; err != nil {
 		return Ran{}, fmt.Errorf("running %s: %w\n%s", tool, err, stderr.Bytes())
 	}
 
-	ran := Ran{
-		Took: time.Since(stdout.began), CPU: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(),
-		First: stdout.first, Output: stdout.Bytes(),
-	}
-	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		ran.Memory = usage.Maxrss * kibibyte
-	}
+	ran.Took = time.Since(stdout.began)
+	ran.CPU = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	ran.First, ran.Output = stdout.first, stdout.all.Bytes()
 
 	return ran, nil
+}
+
+// watchResident is the highest memory of a process until it ends. What the kernel
+// says of it afterwards has in it that of this program, which it was before it
+// became another.
+func watchResident(pid int, ended chan error) int64 {
+	const often = 2 * time.Millisecond
+
+	ticker := time.NewTicker(often)
+	defer ticker.Stop()
+
+	var peak int64
+
+	for {
+		select {
+		case err := <-ended:
+			ended <- err
+
+			return peak
+		case <-ticker.C:
+			peak = max(peak, highestResident(pid))
+		}
+	}
+}
+
+// highestResident is VmHWM of man 5 proc, 0 once the process has ended.
+func highestResident(pid int) int64 {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+
+	for line := range bytes.Lines(text) {
+		var n int64
+		if _, err := fmt.Sscanf(string(line), "VmHWM: %d kB", &n); err == nil {
+			return n * kibibyte
+		}
+	}
+
+	return 0
 }
 
 // CLI is the environment in which the Pulumi CLI works on a bucket.
