@@ -21,8 +21,8 @@ type supervisor struct {
 	watch   Watch
 	options options
 	memory  *memoryWatch
-	// began is when the operation's process was about to be started, started
-	// when that told that it runs, or zero.
+	// began is when the operation's process was first wanted, started when that
+	// told that it has its order, or zero.
 	began, started time.Time
 
 	// ending is why the operation shall end early, "" if it may go on, killed

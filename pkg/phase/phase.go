@@ -18,7 +18,8 @@ const (
 	Accept Phase = "accept"
 	// Lease keeps the message, takes the lease and reads the row under it.
 	Lease Phase = "lease"
-	// ChildStart starts the operation's process, until that has its order.
+	// ChildStart starts the operation's process, or finds one that was started
+	// ahead, until that has its order.
 	ChildStart Phase = "child_start"
 	// StateOpen locks the stack, reads its state and shuts out older writers.
 	StateOpen Phase = "state_open"

@@ -276,6 +276,9 @@ type operation struct {
 	Sequence  int64     `json:"sequence"`
 	Kind      string    `json:"kind"`
 	Processes int       `json:"processes"`
+	Seconds   float64   `json:"duration_seconds"`
+	// Phases are the milliseconds of each.
+	Phases map[string]float64 `json:"phases"`
 }
 
 // operations reads the logs of all workers: every line that starts or ends an

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/lessor-dev/lessor/pkg/phase"
 	"github.com/lessor-dev/lessor/pkg/tenant"
 )
 
@@ -52,8 +53,24 @@ func TestProcesses(t *testing.T) {
 	require.Equal(t, 3, count(), "a duplicate")
 
 	own := 0
+
 	for _, op := range f.operations("counted") {
 		own += op.Processes
+
+		if op.Message == "operation started" {
+			continue
+		}
+
+		sum := 0.0
+		for _, ms := range op.Phases {
+			sum += ms
+		}
+
+		require.Greater(t, sum, 1000*op.Seconds, "the whole begins with the message: %+v", op)
+
+		for _, p := range []phase.Phase{phase.Accept, phase.Lease, phase.StateOpen, phase.CLIStart, phase.Engine, phase.State, phase.Commit, phase.Publish} {
+			require.Positive(t, op.Phases[string(p)], p)
+		}
 	}
 
 	require.Equal(t, 3, own, "the workers' own count")
