@@ -45,6 +45,7 @@ func allPrograms() engine.Programs {
 	all := programs.All()
 	all[bare] = program(deployBare)
 	all[pair] = program(deployPair)
+	all[meet] = meeting{}
 
 	return all
 }

@@ -43,6 +43,8 @@ func scenarios() []scenario {
 	return []scenario{
 		{name: "operation", title: "one operation, beside the plain Automation API", measure: measureOperations, check: checkOperations},
 		{name: "growth", title: "what others leave behind", measure: measureGrowth, check: checkGrowth},
+		{name: "throughput", title: "tenants per minute, and where the time goes", measure: measureThroughput},
+		{name: "memory", title: "memory of workers and operations, and what slots promise", measure: measureMemory, check: checkMemory},
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/lessor-dev/lessor/pkg/engine"
@@ -32,6 +33,8 @@ type PlainOrder struct {
 	Bucket  string `json:"bucket"`
 	Project string `json:"project"`
 	Secrets string `json:"secrets"`
+	// Beside are run at the same time.
+	Beside []PlainOrder `json:"beside"`
 }
 
 // PlainAnswer says how it went.
@@ -105,11 +108,14 @@ func (b *Bed) NewPlain(counter *Counter) (*Plain, error) {
 
 var errPlain = errors.New("the plain Automation API failed")
 
-// Run runs one operation and returns how long it took in the program itself.
-func (p *Plain) Run(o PlainOrder) (time.Duration, error) {
-	o.Bucket = cmp.Or(o.Bucket, p.bed.Bucket())
-	o.Project = cmp.Or(o.Project, plainProject)
-	o.Secrets = p.bed.variable("LESSOR_SECRETS_PROVIDER")
+// Run runs one operation, or several at the same time, and returns how long that
+// took in the program itself.
+func (p *Plain) Run(o PlainOrder, beside ...PlainOrder) (time.Duration, error) {
+	o = p.complete(o)
+
+	for _, other := range beside {
+		o.Beside = append(o.Beside, p.complete(other))
+	}
 
 	if err := json.NewEncoder(p.orders).Encode(o); err != nil {
 		return 0, fmt.Errorf("asking the plain program: %w", err)
@@ -129,6 +135,14 @@ func (p *Plain) Run(o PlainOrder) (time.Duration, error) {
 	}
 
 	return answer.Took, nil
+}
+
+func (p *Plain) complete(o PlainOrder) PlainOrder {
+	o.Bucket = cmp.Or(o.Bucket, p.bed.Bucket())
+	o.Project = cmp.Or(o.Project, plainProject)
+	o.Secrets = p.bed.variable("LESSOR_SECRETS_PROVIDER")
+
+	return o
 }
 
 // Close ends the program.
@@ -159,7 +173,8 @@ func ServePlain(ctx context.Context, programs engine.Programs, stdin io.Reader, 
 		var answer PlainAnswer
 
 		began := time.Now()
-		if err := runPlain(ctx, programs, o); err != nil {
+
+		if err := runAllPlain(ctx, programs, o); err != nil {
 			answer.Error = err.Error()
 		}
 
@@ -169,4 +184,18 @@ func ServePlain(ctx context.Context, programs engine.Programs, stdin io.Reader, 
 			return fmt.Errorf("answering: %w", err)
 		}
 	}
+}
+
+func runAllPlain(ctx context.Context, programs engine.Programs, o PlainOrder) error {
+	var all sync.WaitGroup
+
+	failures := make([]error, 1+len(o.Beside))
+
+	for i, one := range append([]PlainOrder{o}, o.Beside...) {
+		all.Go(func() { failures[i] = runPlain(ctx, programs, one) })
+	}
+
+	all.Wait()
+
+	return errors.Join(failures...)
 }

@@ -48,7 +48,7 @@ func CPU(pid int) (time.Duration, error) {
 func statOf(pid int) ([]string, error) {
 	const fewest = 20
 
-	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return nil, fmt.Errorf("reading the status of a process: %w", err)
 	}
@@ -70,7 +70,7 @@ type Memory struct {
 
 // MemoryOf measures one process.
 func MemoryOf(pid int) (Memory, error) {
-	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "smaps_rollup"))
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/smaps_rollup")
 	if err != nil {
 		return Memory{}, fmt.Errorf("reading the memory of a process: %w", err)
 	}
@@ -96,14 +96,16 @@ func MemoryOf(pid int) (Memory, error) {
 	return m, nil
 }
 
-// descendants are a process's children, their children and so on.
+// descendants are a process's children, their children and so on, without those
+// that have not become a program of their own yet: until then they use the memory
+// of their parent, which would count twice.
 func descendants(pid int) []int {
 	entries, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
 		return nil
 	}
 
-	children := map[int][]int{}
+	children, parents := map[int][]int{}, map[int]int{}
 
 	for _, entry := range entries {
 		child, err := strconv.Atoi(filepath.Base(entry))
@@ -117,18 +119,33 @@ func descendants(pid int) []int {
 		}
 
 		if parent, err := strconv.Atoi(fields[1]); err == nil {
-			children[parent] = append(children[parent], child)
+			children[parent], parents[child] = append(children[parent], child), parent
 		}
 	}
 
 	var all []int
 
 	for next := children[pid]; len(next) > 0; next = next[1:] {
+		if commandOf(next[0]) == commandOf(parents[next[0]]) {
+			continue
+		}
+
 		all = append(all, next[0])
 		next = append(next, children[next[0]]...)
 	}
 
 	return all
+}
+
+// commandOf is the command line of a process. It is read from its memory, so that
+// it tells whose that is.
+func commandOf(pid int) string {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	if err != nil {
+		return ""
+	}
+
+	return string(text)
 }
 
 // Peak is the highest memory of a process with all its descendants.
