@@ -29,8 +29,8 @@ func (c condition) String() string {
 	}[c]
 }
 
-// operationsOf names operations that are alike.
-type operationsOf struct {
+// alike names operations that are compared.
+type alike struct {
 	program   string
 	action    action
 	condition condition
@@ -38,7 +38,7 @@ type operationsOf struct {
 
 // timeSpent is where the time of operations went: the milliseconds of the phases
 // of each.
-type timeSpent map[operationsOf][]map[string]float64
+type timeSpent map[alike][]map[string]float64
 
 // add takes lines in the order of the log. The first of a tenant is its creation,
 // the second its change.
@@ -46,7 +46,7 @@ func (s timeSpent) add(program string, c condition, lines []bed.Line) {
 	seen := map[string]int{}
 
 	for _, line := range lines {
-		of := operationsOf{program: program, action: create, condition: c}
+		of := alike{program: program, action: create, condition: c}
 
 		seen[line.Tenant]++
 		if seen[line.Tenant] > 1 {
@@ -58,7 +58,7 @@ func (s timeSpent) add(program string, c condition, lines []bed.Line) {
 }
 
 // of is a phase of operations: how long it took, and its share of all their time.
-func (s timeSpent) of(of operationsOf, p phase.Phase) (took figure.Sample, share float64) {
+func (s timeSpent) of(of alike, p phase.Phase) (took figure.Sample, share float64) {
 	took = figure.Sample{Unit: figure.Seconds}
 
 	var part, whole float64
@@ -82,7 +82,7 @@ func (s timeSpent) of(of operationsOf, p phase.Phase) (took figure.Sample, share
 }
 
 // largest is the phase that takes the most time.
-func (s timeSpent) largest(of operationsOf) (largest phase.Phase, share float64) {
+func (s timeSpent) largest(of alike) (largest phase.Phase, share float64) {
 	for _, p := range phase.All() {
 		if _, of := s.of(of, p); of > share {
 			largest, share = p, of
@@ -95,11 +95,11 @@ func (s timeSpent) largest(of operationsOf) (largest phase.Phase, share float64)
 func (s timeSpent) table(program string) figure.Table {
 	t := figure.Table{Columns: []string{"where the time goes, " + program}}
 
-	var all []operationsOf
+	var all []alike
 
 	for _, a := range []action{create, update} {
 		for c := aloneThere; c <= delayed; c++ {
-			all = append(all, operationsOf{program: program, action: a, condition: c})
+			all = append(all, alike{program: program, action: a, condition: c})
 			t.Columns = append(t.Columns, fmt.Sprintf("%s: %s", a, c))
 		}
 	}
@@ -122,7 +122,7 @@ func (s timeSpent) table(program string) figure.Table {
 
 // verdict names the phase that is the largest, in how many of the columns, and
 // its shares there.
-func (s timeSpent) verdict(all []operationsOf) string {
+func (s timeSpent) verdict(all []alike) string {
 	shares := map[phase.Phase]*figure.Sample{}
 
 	for _, of := range all {
