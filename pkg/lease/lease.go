@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/lessor-dev/lessor/pkg/registry"
 	"github.com/lessor-dev/lessor/pkg/tenant"
 )
@@ -47,6 +49,8 @@ type Lease struct {
 
 	tookOver bool
 	clean    bool
+	// row is as the acquisition left it.
+	row map[string]types.AttributeValue
 
 	mu       sync.Mutex
 	deadline time.Time
@@ -63,6 +67,10 @@ func (l *Lease) TookOver() bool { return l.tookOver }
 // CleanPredecessor reports that the owner before let go with every write of
 // state answered, so that none can land late.
 func (l *Lease) CleanPredecessor() bool { return l.clean }
+
+// Row is the tenant's row as the acquisition left it: nothing older decides what is
+// done under the lease.
+func (l *Lease) Row() (tenant.Record, error) { return registry.Decode(l.id, l.row) }
 
 // Deadline is when the holder must have stopped if it renews no more: a margin
 // before anybody may take over. It has a monotonic reading.

@@ -162,9 +162,11 @@ func (l *Leases) Acquire(ctx context.Context, rec tenant.Record, messageID strin
 	values[":until"] = number(began.Add(l.config.Duration).UnixMilli())
 	values[":message"] = text(messageID)
 
-	err := l.update(ctx, rec.ID, acquireUpdate, condition, values)
+	row, err := l.update(ctx, rec.ID, acquireUpdate, condition, values)
 	if err == nil {
 		l.seen.drop(rec.ID)
+
+		granted.row = row
 
 		return granted, nil
 	}
@@ -186,7 +188,7 @@ func (l *Leases) End(ctx context.Context, rec tenant.Record) error {
 		return heldBy(rec, left)
 	}
 
-	err := l.update(ctx, rec.ID, endUpdate, staleCondition, map[string]types.AttributeValue{
+	_, err := l.update(ctx, rec.ID, endUpdate, staleCondition, map[string]types.AttributeValue{
 		":next":  number(rec.Fence + 1),
 		":owner": text(rec.Lease.Owner),
 		":seen":  number(rec.Fence),
@@ -238,6 +240,8 @@ func (l *Leases) afterFailure(ctx context.Context, granted *Lease, cause error) 
 
 	// The owner is unique to this acquisition.
 	if owner, ok := out.Item["lease_owner"].(*types.AttributeValueMemberS); ok && owner.Value == granted.token.Owner {
+		granted.row = out.Item
+
 		return granted, nil
 	}
 
@@ -249,7 +253,7 @@ func (l *Leases) afterFailure(ctx context.Context, granted *Lease, cause error) 
 }
 
 func (l *Leases) renew(ctx context.Context, lease *Lease) error {
-	err := l.update(ctx, lease.id, renewUpdate, renewCondition, map[string]types.AttributeValue{
+	_, err := l.update(ctx, lease.id, renewUpdate, renewCondition, map[string]types.AttributeValue{
 		":rvn":   text(token()),
 		":until": number(l.now().Add(l.config.Duration).UnixMilli()),
 		":mine":  text(lease.token.Owner),
@@ -262,24 +266,26 @@ func (l *Leases) renew(ctx context.Context, lease *Lease) error {
 	return err
 }
 
+// update writes to a row, and returns it as it is then.
 func (l *Leases) update(
 	ctx context.Context, id tenant.ID, update, condition string, values map[string]types.AttributeValue,
-) error {
+) (map[string]types.AttributeValue, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 
-	_, err := l.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+	out, err := l.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName:                 aws.String(l.table),
 		Key:                       registry.Key(id),
 		UpdateExpression:          aws.String(update),
 		ConditionExpression:       aws.String(condition),
 		ExpressionAttributeValues: values,
+		ReturnValues:              types.ReturnValueAllNew,
 	})
 	if err != nil {
-		return registry.Explain(err, l.table, "writing to", "dynamodb:UpdateItem")
+		return nil, registry.Explain(err, l.table, "writing to", "dynamodb:UpdateItem")
 	}
 
-	return nil
+	return out.Attributes, nil
 }
 
 func refused(err error) bool {

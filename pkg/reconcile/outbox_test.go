@@ -177,6 +177,25 @@ func TestProgressIsShown(t *testing.T) {
 	})
 }
 
+// The row has the first progress before an operation begins.
+func TestAShortOperationWritesNoProgress(t *testing.T) {
+	t.Parallel()
+
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+
+		w.engine.will(reporting(func(progress func(engine.Progress)) {
+			writes := w.table.Calls("UpdateItem")
+
+			progress(engine.Progress{Step: plan.StepUp, Done: 1, Planned: 2})
+			time.Sleep(900 * time.Millisecond)
+			require.Equal(t, writes, w.table.Calls("UpdateItem"))
+		}))
+
+		require.Equal(t, reconcile.ReasonSettled, w.deliver(t, "m1", created(1)).Reason)
+	})
+}
+
 // A table that hangs slows no operation: in this bubble a report that blocks
 // would be a deadlock.
 func TestProgressNeverBlocks(t *testing.T) {
@@ -217,7 +236,7 @@ func TestFailingProgressIsOnlyTrouble(t *testing.T) {
 		w.engine.will(func(_ context.Context, _ engine.Operation, watch engine.Watch) engine.Result {
 			w.table.Intercept(func(string) error { return errOutage }, nil)
 			watch.Progress(engine.Progress{Step: plan.StepUp, Done: 1})
-			time.Sleep(time.Second)
+			time.Sleep(1500 * time.Millisecond)
 			w.table.Intercept(nil, nil)
 
 			return good()

@@ -75,11 +75,20 @@ func (w *progressWriter) close() error {
 	return <-w.done
 }
 
+// loop begins with a wait, since the row has the first progress already: an
+// operation that ends within a second writes none.
 func (w *progressWriter) loop() {
 	var err error
 	defer func() { w.done <- err }()
 
 	for {
+		select {
+		case <-w.stop:
+			return
+		case <-w.stepped:
+		case <-time.After(progressInterval):
+		}
+
 		select {
 		case <-w.stop:
 			return
@@ -91,12 +100,5 @@ func (w *progressWriter) loop() {
 		w.mu.Unlock()
 
 		err = w.write(current)
-
-		select {
-		case <-w.stop:
-			return
-		case <-w.stepped:
-		case <-time.After(progressInterval):
-		}
 	}
 }

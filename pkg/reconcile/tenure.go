@@ -41,7 +41,7 @@ type tenure struct {
 
 // rounds works until the row is settled and the lease let go in one write.
 func (t *tenure) rounds(id tenant.ID) (Outcome, error) {
-	rec, err := t.Rows.Get(t.ctx, id)
+	rec, err := t.lease.Row()
 	if err != nil {
 		return t.abandon(id, fmt.Errorf("reading the row under the lease: %w", err))
 	}

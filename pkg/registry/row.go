@@ -119,6 +119,12 @@ func (r *reader) object(name string, into any) {
 	}
 }
 
+// Decode reads a row as a write by the key of its tenant returned it, for whom the
+// write of a lease shows the row as well.
+func Decode(id tenant.ID, row map[string]types.AttributeValue) (tenant.Record, error) {
+	return decodeRow(id, row)
+}
+
 // decodeRow reads a row; a missing one is a Record with only an id.
 func decodeRow(id tenant.ID, row item) (tenant.Record, error) {
 	rec := tenant.Record{ID: id}

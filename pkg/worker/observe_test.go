@@ -84,7 +84,7 @@ func TestTheLogSaysWhereTheTimeWent(t *testing.T) {
 				require.True(t, ended.Equal(at), "the line has the time of the operation's end: %s, %s", ended, at)
 
 				want := map[phase.Phase]float64{
-					phase.Accept: 2000, phase.Lease: 2000, phase.Engine: 3000, phase.Other: 2000, phase.Commit: 2000,
+					phase.Accept: 2000, phase.Lease: 1000, phase.Engine: 3000, phase.Other: 2000, phase.Commit: 2000,
 				}
 				if failure == nil {
 					// What is tried again is not told outside.

@@ -113,12 +113,28 @@ func Open(ctx context.Context, store Store, cfg Config) (*Gate, error) {
 	return g, nil
 }
 
-// prepare reads the state and takes it over.
+// prepare reads the state and takes it over. The state is read once the lock is
+// written, and while it is confirmed: if it is not, what was read is dropped.
 func (g *Gate) prepare(ctx context.Context) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 
-	restored, err := g.load(ctx)
+	var (
+		read   fetched
+		reader sync.WaitGroup
+	)
+
+	reader.Go(func() { read = g.fetch(ctx) })
+
+	err := g.lock.confirm(ctx)
+
+	reader.Wait()
+
+	if err != nil {
+		return err
+	}
+
+	restored, err := g.load(ctx, read)
 	if err != nil {
 		return err
 	}
@@ -130,10 +146,22 @@ func (g *Gate) prepare(ctx context.Context) error {
 	return g.fence(ctx)
 }
 
-// load reads the checkpoint, or an older version of one that is missing or
-// cannot be read.
-func (g *Gate) load(ctx context.Context) (restored bool, err error) {
+// fetched is the checkpoint, or why there is none.
+type fetched struct {
+	object Object
+	err    error
+}
+
+func (g *Gate) fetch(ctx context.Context) fetched {
 	object, err := g.store.Get(ctx, g.keys.checkpoint, "")
+
+	return fetched{object: object, err: err}
+}
+
+// load takes the checkpoint that was read, or an older version of one that is
+// missing or cannot be read.
+func (g *Gate) load(ctx context.Context, read fetched) (restored bool, err error) {
+	object, err := read.object, read.err
 
 	switch {
 	case errors.Is(err, ErrNotFound) && !g.cfg.Known:

@@ -43,7 +43,7 @@ func (l *lock) key() string {
 }
 
 // take writes the lock unless a person has one, and removes those of dead
-// operations.
+// operations. It holds once confirm says so.
 func (l *lock) take(ctx context.Context) ([]tenant.Repair, error) {
 	repairs, err := l.clear(ctx)
 	if err != nil {
@@ -69,16 +69,16 @@ func (l *lock) take(ctx context.Context) ([]tenant.Repair, error) {
 		return nil, fmt.Errorf("locking the stack: %w", err)
 	}
 
-	// Like the CLI: whoever sees another's lock after writing the own gives
-	// way, so that of two that come at once both may, but never neither.
-	if _, err := l.clear(ctx); err != nil {
-		// The trouble is told; nothing more can be done about a second one.
-		_ = l.release(ctx)
-
-		return nil, err
-	}
-
 	return repairs, nil
+}
+
+// confirm looks once more. Like the CLI: whoever sees another's lock after
+// writing the own gives way, so that of two that come at once both may, but never
+// neither.
+func (l *lock) confirm(ctx context.Context) error {
+	_, err := l.clear(ctx)
+
+	return err
 }
 
 // clear removes the locks of dead operations. It fails if a person has one.

@@ -36,7 +36,7 @@ func (g *Gate) fence(ctx context.Context) error {
 			return err
 		}
 
-		if _, err := g.load(ctx); err != nil {
+		if _, err := g.load(ctx, g.fetch(ctx)); err != nil {
 			return err
 		}
 	}
