@@ -36,6 +36,10 @@ func command(ctx context.Context) error {
 		return bed.ServePlain(ctx, allPrograms(), os.Stdin, os.Stdout)
 	}
 
+	if os.Getenv(bed.LoopVariable) != "" {
+		return bed.ServeLoop(ctx)
+	}
+
 	var o options
 
 	flags := flag.NewFlagSet("bench", flag.ExitOnError)

@@ -24,6 +24,7 @@ const benchCatalog = `version: 1
 tiers:
   bare: {program: bare}
   pair: {program: pair}
+  slow: {program: slow}
   free: {program: pool, pool: pool-lodge, poolParameters: [sharedEndpoint]}
   pool-lodge: {program: shared}
 `
@@ -46,6 +47,7 @@ func allPrograms() engine.Programs {
 	all[bare] = program(deployBare)
 	all[pair] = program(deployPair)
 	all[meet] = meeting{}
+	all[slow] = slowProgram{}
 
 	return all
 }

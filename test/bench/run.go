@@ -43,6 +43,10 @@ func scenarios() []scenario {
 	return []scenario{
 		{name: "operation", title: "one operation, beside the plain Automation API", measure: measureOperations, check: checkOperations},
 		{name: "growth", title: "what others leave behind", measure: measureGrowth, check: checkGrowth},
+		{name: "events", title: "events that need no operation", measure: measureEvents, check: checkEvents},
+		{name: "coalesce", title: "many changes of one tenant", measure: measureCoalesce, check: checkCoalesce},
+		{name: "resume", title: "a worker dies", measure: measureResume},
+		{name: "signup", title: "from the sign-up to the tenant", measure: measureSignup},
 		{name: "throughput", title: "tenants per minute, and where the time goes", measure: measureThroughput},
 		{name: "memory", title: "memory of workers and operations, and what slots promise", measure: measureMemory, check: checkMemory},
 	}

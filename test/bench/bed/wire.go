@@ -48,7 +48,8 @@ func (c Calls) Where(match func(Call) bool) int {
 
 // Wire is what every request to the stand-in goes through.
 type Wire struct {
-	delay atomic.Int64
+	delay      atomic.Int64
+	queueDelay atomic.Int64
 
 	mu    sync.Mutex
 	calls Calls
@@ -56,6 +57,9 @@ type Wire struct {
 
 // SetDelay makes every answer of S3, KMS and DynamoDB come later.
 func (w *Wire) SetDelay(d time.Duration) { w.delay.Store(int64(d)) }
+
+// SetQueueDelay makes every answer of SQS come later.
+func (w *Wire) SetQueueDelay(d time.Duration) { w.queueDelay.Store(int64(d)) }
 
 // Calls are all requests so far.
 func (w *Wire) Calls() Calls {
@@ -91,16 +95,17 @@ func (w *Wire) wrap(next http.Handler) http.Handler {
 		w.calls[call]++
 		w.mu.Unlock()
 
-		if call.Service != "sqs" {
-			w.wait(r)
+		if call.Service == "sqs" {
+			wait(r, time.Duration(w.queueDelay.Load()))
+		} else {
+			wait(r, time.Duration(w.delay.Load()))
 		}
 
 		next.ServeHTTP(rw, r)
 	})
 }
 
-func (w *Wire) wait(r *http.Request) {
-	delay := time.Duration(w.delay.Load())
+func wait(r *http.Request, delay time.Duration) {
 	if delay == 0 {
 		return
 	}

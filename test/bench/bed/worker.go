@@ -132,6 +132,22 @@ func (w *Worker) Kill() error {
 	return nil
 }
 
+// KillAll ends the worker with everything that it started.
+func (w *Worker) KillAll() error {
+	children := descendants(w.PID)
+
+	if err := w.Kill(); err != nil {
+		return err
+	}
+
+	for _, pid := range children {
+		// An error means that it has ended by itself.
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+
+	return nil
+}
+
 // Line is what the worker logs of operations.
 type Line struct {
 	Message     string             `json:"msg"`
