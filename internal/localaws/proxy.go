@@ -102,7 +102,32 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 
 	p.count(Service(r))
+
+	if r.Header.Get("X-Amz-Target") != "" {
+		if err := readWhole(r); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+
+			return
+		}
+	}
+
 	p.emulator.ServeHTTP(w, r)
+}
+
+// readWhole reads a body before it is sent on. The emulator answers as soon as it
+// has the last byte, when its connection may still look for more: the first part of
+// the answer ends the request, which closes the body, and that looks like a failure
+// to send it. The connection is closed, and of a long answer only the first part
+// arrives. It may have held messages, which nobody sees for a visibility timeout.
+func readWhole(r *http.Request) error {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return fmt.Errorf("reading a request: %w", err)
+	}
+
+	r.Body = io.NopCloser(bytes.NewReader(body))
+
+	return nil
 }
 
 func (p *proxy) count(service string) {
