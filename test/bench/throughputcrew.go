@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -196,12 +197,15 @@ func (c *crew) allSettled(ctx context.Context, ids []tenant.ID) error {
 // errOperation tells of an operation that failed where none should.
 var errOperation = errors.New("the operation failed")
 
-// lines are what the workers logged of operations that succeeded.
+// lines are what the workers logged of operations that succeeded, in the order in
+// which these ended: two of a tenant may have been in different workers.
 func (c *crew) lines() []bed.Line {
 	all := make([]bed.Line, 0, len(c.fleet.Workers))
 	for _, w := range c.fleet.Workers {
 		all = append(all, w.Lines("operation succeeded")...)
 	}
+
+	slices.SortFunc(all, func(a, b bed.Line) int { return a.Time.Compare(b.Time) })
 
 	return all
 }

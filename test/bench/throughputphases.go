@@ -40,7 +40,7 @@ type alike struct {
 // of each.
 type timeSpent map[alike][]map[string]float64
 
-// add takes lines in the order of the log. The first of a tenant is its creation,
+// add takes lines in the order in which operations ended. The first of a tenant is its creation,
 // the second its change.
 func (s timeSpent) add(program string, c condition, lines []bed.Line) {
 	seen := map[string]int{}
