@@ -119,7 +119,7 @@ func perform(ctx context.Context, o order, programs Programs, out *lineWriter, g
 	}
 
 	// If nobody listens any more, the end of stdin tells so too.
-	_ = out.write(report{Started: true})
+	_ = out.write(report{Started: bootNanoseconds()})
 
 	spent := newPhases(time.Now)
 	defer func() { result.Phases = spent.take() }()

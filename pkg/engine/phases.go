@@ -27,6 +27,18 @@ func newPhases(now func() time.Time) *phases {
 	return &phases{clock: phase.Start(phase.Other, now), stage: phase.Other, resources: map[string]bool{}}
 }
 
+// bootNanoseconds is a moment in the clock that child and parent share, or 0 if it
+// cannot be read. When a report arrives says nothing of when it was sent, on a
+// machine that has much to do.
+func bootNanoseconds() int64 {
+	now, err := bootTime()
+	if err != nil {
+		return 0
+	}
+
+	return now.Nanoseconds()
+}
+
 // enter begins a stage.
 func (p *phases) enter(stage phase.Phase) {
 	p.change(func() { p.stage = stage })

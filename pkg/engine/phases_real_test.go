@@ -80,6 +80,24 @@ func (s *slowStore) command(t *testing.T) engine.Option {
 	return engine.WithCommand(script)
 }
 
+// A child that is killed has told when it started, and the worker may hear of that
+// much later.
+func TestTheStartOfAChildThatIsKilled(t *testing.T) {
+	t.Parallel()
+
+	f := newFake(t, "exit 0", engine.WithCommand("/bin/bash", "-c",
+		`sleep 1; read -r up _ </proc/uptime; sleep 3; echo "{\"started\": ${up/./}0000000}"; kill -9 $$`))
+
+	began := time.Now()
+	res := f.Run(t.Context(), 0, f.operation(plan.StepDestroy), engine.Watch{})
+	whole := time.Since(began)
+
+	require.NotNil(t, res.Failure)
+	require.Len(t, res.Phases, 1)
+	require.Greater(t, res.Phases[phase.ChildStart], 900*time.Millisecond)
+	require.Less(t, res.Phases[phase.ChildStart], whole-2500*time.Millisecond)
+}
+
 func TestWhereTheTimeGoes(t *testing.T) {
 	t.Parallel()
 
@@ -107,7 +125,7 @@ func TestWhereTheTimeGoes(t *testing.T) {
 
 		// Only what comes after the child's report is missing.
 		require.Less(t, res.Phases.Total(), whole)
-		require.InDelta(t, whole.Seconds(), res.Phases.Total().Seconds(), 1)
+		require.InDelta(t, whole.Seconds(), res.Phases.Total().Seconds(), 2)
 
 		return res.Phases, store.writes.Load()
 	}

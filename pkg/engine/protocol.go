@@ -60,9 +60,9 @@ type interrupt struct {
 
 // report is every line that a child writes. One of its fields is set.
 type report struct {
-	// Started is the first: the child has its order, and word of the lease if it
-	// needs one.
-	Started  bool      `json:"started,omitempty"`
+	// Started is when the child had its order, and word of the lease if it needs
+	// one, in nanoseconds of CLOCK_BOOTTIME. It comes first.
+	Started  int64     `json:"started,omitempty"`
 	Progress *Progress `json:"progress,omitempty"`
 	Result   *Result   `json:"result,omitempty"`
 }

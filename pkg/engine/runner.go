@@ -193,7 +193,7 @@ func (r *Runner) Close() error {
 // that wraps ErrLeaseLost kills it at once, every other one interrupts it, so
 // that it can save its state and unlock its stack.
 func (r *Runner) Run(ctx context.Context, number int, op Operation, watch Watch) Result {
-	began := time.Now()
+	began := bootNanoseconds()
 
 	prepared, err := r.slots.prepare(number)
 	if err != nil {

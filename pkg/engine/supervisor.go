@@ -22,8 +22,8 @@ type supervisor struct {
 	options options
 	memory  *memoryWatch
 	// began is when the operation's process was first wanted, started when that
-	// told that it has its order, or zero.
-	began, started time.Time
+	// had its order, in nanoseconds of CLOCK_BOOTTIME, or 0.
+	began, started int64
 
 	// ending is why the operation shall end early, "" if it may go on, killed
 	// whether there is no time left for that.
@@ -134,8 +134,8 @@ func (s *supervisor) listen(heard *hearing) {
 			return
 		}
 
-		if next.Started && s.started.IsZero() {
-			s.started = time.Now()
+		if s.started == 0 {
+			s.started = next.Started
 		}
 
 		if next.Progress != nil && s.watch.Progress != nil {
@@ -313,8 +313,8 @@ func (s *supervisor) withStart(told phase.Times) phase.Times {
 	times := phase.Times{}
 	maps.Copy(times, told)
 
-	if !s.started.IsZero() {
-		times[phase.ChildStart] = s.started.Sub(s.began)
+	if s.started != 0 && s.began != 0 {
+		times[phase.ChildStart] = time.Duration(s.started - s.began)
 	}
 
 	return times
