@@ -126,7 +126,13 @@ var errRows = errors.New("a survey did not see all rows")
 func (c *crowd) sweep(ctx context.Context, l *lab, times int) (err error) {
 	// The first survey reads the stand-in, which takes its time.
 	seen := 0
-	if err := c.fleet.Rows.Survey(ctx, func(tenant.Record) bool { seen++; return true }); err != nil {
+
+	err = c.fleet.Rows.Survey(ctx, func(tenant.Record) bool {
+		seen++
+
+		return true
+	})
+	if err != nil {
 		return err
 	}
 
@@ -249,7 +255,9 @@ func addRows(section *figure.Section, m *mold, crowds []*crowd, short bool) {
 	}
 
 	row := func(what string, of func(*crowd) any) {
-		cells := []any{what}
+		cells := make([]any, 0, 1+len(crowds))
+		cells = append(cells, what)
+
 		for _, c := range crowds {
 			cells = append(cells, of(c))
 		}
@@ -270,7 +278,8 @@ func addRows(section *figure.Section, m *mold, crowds []*crowd, short bool) {
 	t.Note = "DynamoDB takes such a row for " + figure.Count.Format(float64(m.rowSize)) + " bytes. Read units are what it charges for " +
 		"whole rows that are read as the sweep reads them: eventually consistent, at half the price. Memory is the anonymous " +
 		"one, without what files back; a sweep holds a page at a time and what the garbage collector has not yet taken, which a few " +
-		"pages do not fill. An event also meets what a worker does by the clock: a look whether the fleet is paused, and writes of progress."
+		"pages do not fill. An event also meets what a worker does by the clock: a look whether the fleet is paused, and writes " +
+		"of progress."
 	section.Tables = append(section.Tables, t)
 
 	const (

@@ -3,8 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/lessor-dev/lessor/pkg/tenant"
@@ -177,7 +177,7 @@ func (n neighbor) run(_ context.Context, program string, id tenant.ID, _ action)
 
 	return n.Run(bed.PlainOrder{
 		Tenant: id, Program: program, Bucket: n.bucket, Project: project,
-		Parameters: map[string]string{parameterNote: fmt.Sprint(n.changes), parameterColor: "blue"},
+		Parameters: map[string]string{parameterNote: strconv.Itoa(n.changes), parameterColor: "blue"},
 	})
 }
 
