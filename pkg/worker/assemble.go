@@ -175,6 +175,7 @@ func newWorker(
 		hands:      newHands(p.slots),
 		gate:       gate,
 		watchers:   make(chan struct{}, maxWatchers),
+		deleting:   make(chan struct{}, maxReceive),
 		interrupt:  cancel,
 		sweep:      sweeper.Run,
 		settler: &reconcile.Reconciler{

@@ -22,6 +22,9 @@ import (
 // MaxWatchers is exported for tests.
 const MaxWatchers = maxWatchers
 
+// MaxDeleting is exported for tests.
+const MaxDeleting = maxReceive
+
 // RunCommand is the command line.
 func RunCommand(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return run(engine.Programs{}, args, stdin, stdout, stderr)
@@ -53,7 +56,7 @@ func Assemble(p TestParts) *Worker {
 	return &Worker{
 		config: p.Config, messages: p.Queue, visibility: p.Queue, counter: p.Queue, decoder: event.NewDecoder(event.OrderTime, time.Now),
 		rows: p.Rows, leases: p.Leases, metrics: metrics, log: log, slots: slots, hands: newHands(p.Slots), gate: gate,
-		watchers: make(chan struct{}, maxWatchers), interrupt: cancel,
+		watchers: make(chan struct{}, maxWatchers), deleting: make(chan struct{}, maxReceive), interrupt: cancel,
 		sweep: sweep.New(p.Sweep, sweep.Parts{
 			Rows: p.Rows, Leases: p.Leases, Queue: p.Queue, Log: log, Now: time.Now, WaitOpen: gate.waitOpen, Swept: observer.swept,
 		}).Run,

@@ -129,6 +129,15 @@ func (h *held) finish(ctx context.Context, outcome reconcile.Outcome) {
 	case reconcile.ActionDelete:
 		h.heartbeat.Stop()
 
+		// It needs no slot any more: the next one may come while it is deleted.
+		select {
+		case h.deleting <- struct{}{}:
+			defer func() { <-h.deleting }()
+
+			h.putDown()
+		default:
+		}
+
 		if err := h.messages.Delete(ctx, h.message); err != nil {
 			h.log.ErrorContext(ctx, "deleting the message", "error", err)
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -286,6 +287,42 @@ func TestNoMoreMessagesAreTakenThanSlots(t *testing.T) {
 		pass(0)
 		require.Equal(t, 5, w.engine.started())
 		require.Empty(t, w.sqs.Bodies(w.url))
+	})
+}
+
+// A message that is being deleted keeps no other from coming, but not without end.
+func TestNextMessagesComeWhileSomeAreDeleted(t *testing.T) {
+	t.Parallel()
+
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		w.start(t)
+		w.send(t, created("acme"))
+
+		var begun atomic.Int64
+
+		release := make(chan struct{})
+
+		w.sqs.Intercept(func(operation string) error {
+			if operation == "DeleteMessage" {
+				begun.Add(1)
+				<-release
+			}
+
+			return nil
+		})
+
+		for range worker.MaxDeleting + 5 {
+			w.send(t, created("acme"))
+		}
+
+		require.Equal(t, int64(worker.MaxDeleting+1), begun.Load(), "the last one in the only hand")
+		require.Equal(t, queue.Depth{Visible: 4, InFlight: worker.MaxDeleting + 1}, w.depth(t))
+
+		close(release)
+		synctest.Wait()
+		require.Empty(t, w.sqs.Bodies(w.url))
+		require.Equal(t, 1, w.engine.started())
 	})
 }
 

@@ -85,6 +85,8 @@ type Worker struct {
 	backlog backlog
 	// watchers bounds the messages that are watched without a slot.
 	watchers chan struct{}
+	// deleting bounds the messages that are deleted without a hand.
+	deleting chan struct{}
 	// sweep looks for what was forgotten, until its context ends.
 	sweep     func(context.Context)
 	inHand    sync.WaitGroup
