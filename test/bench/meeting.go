@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"time"
 
@@ -15,8 +16,8 @@ import (
 	"github.com/lessor-dev/lessor/pkg/tenant"
 )
 
-// meet is a program that makes the resources of pair, and then waits until as
-// many operations are as far.
+// meet is a program that makes the resources of pair, takes some memory, and waits
+// until as many operations are as far.
 const meet = "meet"
 
 const meetCatalog = `version: 1
@@ -24,16 +25,25 @@ tiers:
   meet: {program: meet}
 `
 
-// The parameters of meet: the directory that the operations meet in, and how many
-// there will be.
+// The parameters of meet: the directory that the operations meet in, how many
+// there will be, and how much memory each takes, in bytes.
 const (
-	parameterRoom   = "room"
-	parameterGuests = "guests"
+	parameterRoom    = "room"
+	parameterGuests  = "guests"
+	parameterBallast = "ballast"
 )
 
 type meetingParameters struct {
-	Room   string `json:"room"`
-	Guests string `json:"guests"`
+	Room    string `json:"room"`
+	Guests  string `json:"guests"`
+	Ballast string `json:"ballast"`
+}
+
+// meetingOf are the parameters of all operations of one meeting.
+func meetingOf(room string) map[string]string {
+	return map[string]string{
+		parameterRoom: room, parameterGuests: strconv.Itoa(filledSlots), parameterBallast: strconv.Itoa(ballastMemory),
+	}
 }
 
 type meeting struct{}
@@ -78,6 +88,12 @@ func (p meetingParameters) wait(ctx context.Context, id tenant.ID) error {
 		return fmt.Errorf("reading how many operations there will be: %w", err)
 	}
 
+	ballast, err := p.load()
+	if err != nil {
+		return err
+	}
+	defer runtime.KeepAlive(ballast)
+
 	if err := os.WriteFile(filepath.Join(p.Room, id.String()), nil, private); err != nil {
 		return fmt.Errorf("entering the room: %w", err)
 	}
@@ -101,4 +117,19 @@ func (p meetingParameters) wait(ctx context.Context, id tenant.ID) error {
 		case <-ticker.C:
 		}
 	}
+}
+
+// load takes the memory, every page of it.
+func (p meetingParameters) load() ([]byte, error) {
+	n, err := strconv.Atoi(p.Ballast)
+	if err != nil {
+		return nil, fmt.Errorf("reading how much memory to take: %w", err)
+	}
+
+	ballast := make([]byte, n)
+	for i := 0; i < n; i += os.Getpagesize() {
+		ballast[i] = 1
+	}
+
+	return ballast, nil
 }

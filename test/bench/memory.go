@@ -15,7 +15,8 @@ take. The plain side runs its programs in the process that stays.`
 
 // checkMemory counts what the slots promise.
 func checkMemory(ctx context.Context, l *lab) (figure.Section, error) {
-	const operationMemory = 256 << 20
+	// About what an operation of pair takes, and a quarter.
+	const operationMemory = 544 << 20
 
 	section := figure.Section{Title: "Memory", Text: memoryText}
 
@@ -50,5 +51,5 @@ func measureMemory(ctx context.Context, l *lab) (figure.Section, error) {
 func budgetFor(most figure.Sample) int64 {
 	const quarter, step = 1.25, 16 << 20
 
-	return (int64(most.Worst()*quarter)/step + 1) * step
+	return (int64((most.Worst()+ballastMemory)*quarter)/step + 1) * step
 }

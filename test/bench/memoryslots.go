@@ -19,6 +19,9 @@ const (
 	// reserveMemory is for the worker: less than the default, so that there is
 	// little that could hide a mistake.
 	reserveMemory = 128 << 20
+	// ballastMemory is what each of the operations takes more than those of pair:
+	// about as much as pulumi-aws.
+	ballastMemory = 256 << 20
 )
 
 // filled is what a worker did whose slots were all in use.
@@ -70,7 +73,8 @@ func (f filled) table(grouped bool, limit, operationMemory int64) figure.Table {
 	t.Row("PSS of worker and operations together, at most", size(f.total))
 	t.Row("left of the limit", figure.Of(figure.Percent, 1-float64(f.total)/float64(limit)))
 
-	t.Note = "Operations of `pair` that wait for one another when all their processes are there. "
+	t.Note = "Operations of `pair` that take " + figure.Bytes.Format(ballastMemory) +
+		" more each, about what pulumi-aws would, and wait for one another when all their processes are there. "
 
 	if !grouped {
 		t.Note += "No control group could be made here, so that the limit is `LESSOR_MEMORY_LIMIT`, and the memory was watched."
@@ -179,12 +183,14 @@ func meetAll(ctx context.Context, l *lab, f *bed.Fleet) error {
 
 	c, ids := crew{fleet: f, changes: 1}, names(l, "ours-meet", filledSlots)
 	bodies := make([][]byte, 0, len(ids))
+	given := tenant.Parameters{}
+
+	for name, value := range meetingOf(room) {
+		given[name] = quote(value)
+	}
 
 	for _, id := range ids {
-		body, err := f.Event(tenant.EventCreated, id, func(e *tenant.Event) {
-			e.Tier = meet
-			e.Parameters = tenant.Parameters{parameterRoom: quote(room), parameterGuests: quote(strconv.Itoa(filledSlots))}
-		})
+		body, err := f.Event(tenant.EventCreated, id, func(e *tenant.Event) { e.Tier, e.Parameters = meet, given })
 		if err != nil {
 			return err
 		}
@@ -228,9 +234,7 @@ func addPlainAtOnce(l *lab, section *figure.Section) (err error) {
 	orders := make([]bed.PlainOrder, 0, filledSlots)
 
 	for _, id := range names(l, "plain-meet", filledSlots) {
-		orders = append(orders, bed.PlainOrder{
-			Tenant: id, Program: meet, Parameters: map[string]string{parameterRoom: room, parameterGuests: strconv.Itoa(filledSlots)},
-		})
+		orders = append(orders, bed.PlainOrder{Tenant: id, Program: meet, Parameters: meetingOf(room)})
 	}
 
 	watch := bed.WatchParts(p.PID)

@@ -1,6 +1,7 @@
 package bed
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -63,12 +64,17 @@ func (w *PartsWatch) look(pid int) {
 	}
 
 	for _, child := range descendants(pid) {
-		m, err := MemoryOf(child)
+		program, err := programOf(child)
 		if err != nil {
 			continue // it has ended
 		}
 
-		switch program := programOf(child); {
+		m, err := MemoryOf(child)
+		if err != nil {
+			continue // as above
+		}
+
+		switch {
 		case program == "pulumi":
 			now.CLI += m.Proportional
 		case strings.HasPrefix(program, "pulumi-"):
@@ -103,11 +109,11 @@ func (w *PartsWatch) Stop() Watched {
 }
 
 // programOf is the name of a process's executable.
-func programOf(pid int) string {
+func programOf(pid int) (string, error) {
 	name, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/exe")
 	if err != nil {
-		return strconv.Itoa(pid)
+		return "", fmt.Errorf("finding the program of a process: %w", err)
 	}
 
-	return filepath.Base(name)
+	return filepath.Base(name), nil
 }
