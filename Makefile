@@ -85,6 +85,17 @@ fuzz: ## run every fuzz target for FUZZ_FOR (30s), one after another
 chaos: tools build ## kill, freeze and cut off a fleet for CHAOS_FOR (3m), by CHAOS_SEED
 	@CHAOS_FOR=$${CHAOS_FOR:-3m} go test -count=1 -timeout=0 -v -run '^TestChaos$$' ./test/chaos
 
+# Nothing else should run on the machine meanwhile.
+.PHONY: bench
+bench: tools build ## measure everything beside the plain way, into docs/performance.md (20 minutes)
+	@go build -o $(BIN)/bench ./test/bench
+	@$(BIN)/bench
+
+.PHONY: bench-short
+bench-short: tools build ## count processes, requests and operations; fail if one is worse than promised
+	@go build -o $(BIN)/bench ./test/bench
+	@$(BIN)/bench --short
+
 .PHONY: charts
 charts: helm kubeconform alerts ## lint and render the chart, and hold it against the schemas of Kubernetes and KEDA
 	@go test -count=1 ./test/charts
@@ -132,4 +143,4 @@ verify: generate fmt ## fail if generated or formatted files differ from what is
 
 .PHONY: clean
 clean: ## remove what was built, except tools that take minutes
-	@rm -rf $(BIN)/plugins $(BIN)/{worker,enqueue,localaws,demo} coverage.out
+	@rm -rf $(BIN)/plugins $(BIN)/{worker,enqueue,localaws,demo,bench} coverage.out

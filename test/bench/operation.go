@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/lessor-dev/lessor/pkg/tenant"
@@ -117,9 +118,9 @@ func (o *ours) run(ctx context.Context, program string, id tenant.ID, a action) 
 			e.Tier = program
 			e.Parameters = tenant.Parameters{parameterNote: quote("0"), parameterColor: quote("blue")}
 		case noChange:
-			e.Parameters = tenant.Parameters{parameterNote: quote(fmt.Sprint(change))}
+			e.Parameters = tenant.Parameters{parameterNote: quote(strconv.FormatInt(change, 10))}
 		case update:
-			e.Parameters = tenant.Parameters{parameterColor: quote(fmt.Sprint(change))}
+			e.Parameters = tenant.Parameters{parameterColor: quote(strconv.FormatInt(change, 10))}
 		case destroy:
 		}
 	})
@@ -160,9 +161,9 @@ func (p *plain) run(_ context.Context, program string, id tenant.ID, a action) (
 	case create:
 		p.parameters[id] = map[string]string{parameterNote: "0", parameterColor: "blue"}
 	case noChange:
-		p.parameters[id][parameterNote] = fmt.Sprint(p.changes)
+		p.parameters[id][parameterNote] = strconv.Itoa(p.changes)
 	case update:
-		p.parameters[id][parameterColor] = fmt.Sprint(p.changes)
+		p.parameters[id][parameterColor] = strconv.Itoa(p.changes)
 	case destroy:
 	}
 
@@ -174,4 +175,3 @@ func quote(s string) json.RawMessage {
 
 	return quoted
 }
-

@@ -2,16 +2,13 @@ package main
 
 import (
 	"context"
+	_ "embed"
 
 	"github.com/lessor-dev/lessor/test/bench/figure"
 )
 
-const operationText = `
-One slot of one worker, beside the sequence of Pulumi's examples of inline programs: ` + "`UpsertStackInlineSource`, `SetAllConfig`, `Up`; `SelectStackInlineSource`, `Destroy`, " +
-	"`RemoveStack`" + `. Both have the same programs, the same CLI, the same bucket and the same awskms key. lessor's time is from the sending of
-the event to the settled row: queue, registry and lease are part of it. The plain side's time is that of the calls alone, in a process that runs already. Program ` + "`bare`" +
-	` has two resources of the engine and no provider, ` + "`pair`" + ` an SQS queue and a DynamoDB table. "No change" changes a parameter that is in no resource.
-Both sides take turns.`
+//go:embed texts/operation.md
+var operationText string
 
 // checkOperations counts what an operation takes.
 func checkOperations(ctx context.Context, l *lab) (figure.Section, error) {
@@ -122,8 +119,8 @@ func addCounts(section *figure.Section, found map[string]*bout) {
 	section.Goals = append(section.Goals,
 		figure.Typically("memory of an operation without a provider (PSS over its session)", memory, operationMemory))
 
-	t.Note = "Memory is the highest PSS of all processes of the operation together; the process that stays, worker or plain program, is not in it. " +
-		"Reads of DynamoDB by the plain side are those of its provider, as for lessor's."
+	t.Note = "Memory is the highest PSS of all processes of the operation together; the process that stays, worker or plain program,\n" +
+		"is not in it. Requests to DynamoDB and SQS that the plain side makes are polls of lessor's idle worker."
 	section.Tables = append(section.Tables, t)
 }
 

@@ -49,12 +49,14 @@ func scenarios() []scenario {
 		{name: "signup", title: "from the sign-up to the tenant", measure: measureSignup},
 		{name: "throughput", title: "tenants per minute, and where the time goes", measure: measureThroughput},
 		{name: "memory", title: "memory of workers and operations, and what slots promise", measure: measureMemory, check: checkMemory},
+		{name: "hot", title: "time and allocations of the hot paths", measure: measureHot},
 	}
 }
 
 var (
 	errMissed  = errors.New("a count is worse than promised")
 	errUnknown = errors.New("no such scenario")
+	errNothing = errors.New("nothing to do: none of these scenarios counts anything")
 )
 
 func run(ctx context.Context, o options, stdout, stderr io.Writer) error {
@@ -73,7 +75,7 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	}
 
 	for _, s := range chosen {
-		section, err := runOne(ctx, o, s, say, stderr)
+		section, err := runOne(ctx, o, s, say)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
@@ -89,9 +91,7 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) error {
 
 // runOne runs a scenario on a stand-in of its own, so that none sees what an
 // other left behind.
-func runOne(
-	ctx context.Context, o options, s scenario, say func(string, ...any), log io.Writer,
-) (section figure.Section, err error) {
+func runOne(ctx context.Context, o options, s scenario, say func(string, ...any)) (section figure.Section, err error) {
 	say("%s: %s", s.name, s.title)
 
 	b, err := bed.Open(ctx, o.binDir, io.Discard)
@@ -106,8 +106,6 @@ func runOne(
 	if o.short {
 		do = s.check
 	}
-
-	_ = log
 
 	return do(ctx, l)
 }
@@ -135,6 +133,10 @@ func choose(all []scenario, o options) ([]scenario, error) {
 		return nil, fmt.Errorf("%w: %q; `bench --help` lists them", errUnknown, name)
 	}
 
+	if len(chosen) == 0 {
+		return nil, errNothing
+	}
+
 	return chosen, nil
 }
 
@@ -148,7 +150,6 @@ func finish(o options, report figure.Report, stdout io.Writer, say func(string, 
 	}
 
 	if o.only == "" && !o.short {
-		//nolint:gosec // it is a document
 		if err := os.WriteFile(o.out, text.Bytes(), readable); err != nil {
 			return fmt.Errorf("writing the report: %w", err)
 		}

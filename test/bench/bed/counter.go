@@ -26,7 +26,6 @@ func (b *Bed) NewCounter() (*Counter, error) {
 	c := &Counter{dir: dir, log: filepath.Join(dir, "log")}
 	script := fmt.Sprintf("#!/bin/sh\necho \"$*\" >>%q\nexec %q \"$@\"\n", c.log, filepath.Join(b.BinDir, "pulumi"))
 
-	//nolint:gosec // it has to be executable
 	if err := os.WriteFile(c.path(), []byte(script), executable); err != nil {
 		return nil, fmt.Errorf("writing the counter of CLI processes: %w", err)
 	}

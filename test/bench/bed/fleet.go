@@ -47,7 +47,10 @@ type Fleet struct {
 
 // NewFleet makes a queue and a table, and no worker yet.
 func (b *Bed) NewFleet(ctx context.Context, o FleetOptions) (*Fleet, error) {
-	const private = 0o600
+	const (
+		private    = 0o600
+		visibility = 2 * time.Minute
+	)
 
 	name := b.Name("bench")
 	cfg := b.AWS()
@@ -76,7 +79,7 @@ func (b *Bed) NewFleet(ctx context.Context, o FleetOptions) (*Fleet, error) {
 		bed: b, options: o, QueueURL: queueURL, Table: name,
 		Rows: registry.New(dynamodb.NewFromConfig(cfg), registry.Config{Table: name}, time.Now),
 		Queue: queue.New(sqs.NewFromConfig(cfg), queue.Config{
-			URL: queueURL, DeadLetterURL: deadURL, VisibilityTimeout: 2 * time.Minute, PollWait: time.Second,
+			URL: queueURL, DeadLetterURL: deadURL, VisibilityTimeout: visibility, PollWait: time.Second,
 		}),
 	}
 	f.environ = append(b.environ(), WorkerVariable+"=1",

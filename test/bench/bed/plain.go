@@ -79,6 +79,7 @@ func (b *Bed) NewPlain(counter *Counter) (*Plain, error) {
 
 	p := &Plain{bed: b, cmd: exec.Command(self), stderr: &logBuffer{}} //nolint:gosec,noctx // it ends with its standard input
 	p.cmd.Stderr = p.stderr
+
 	p.cmd.Env = append(b.environ(), PlainVariable+"=1", "PATH="+cli+":"+os.Getenv("PATH"), "PULUMI_HOME="+home,
 		"TMPDIR="+filepath.Join(home, "tmp"),
 		// Without the first an awskms stack cannot be used again; without the

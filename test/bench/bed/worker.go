@@ -50,8 +50,9 @@ func (f *Fleet) Start(ctx context.Context, variables ...string) (*Worker, error)
 	go func() { w.exited <- w.cmd.Wait() }()
 
 	f.Workers = append(f.Workers, w)
+	err = w.ready(ctx)
 
-	return w, w.ready(ctx)
+	return w, err
 }
 
 func (w *Worker) ready(ctx context.Context) error {
@@ -126,8 +127,7 @@ func (w *Worker) Kill() error {
 		return fmt.Errorf("killing a worker: %w", err)
 	}
 
-	<-w.exited
-	w.exited <- nil
+	w.exited <- <-w.exited
 
 	return nil
 }
@@ -149,6 +149,8 @@ func (w *Worker) KillAll() error {
 }
 
 // Line is what the worker logs of operations.
+//
+//nolint:tagliatelle // these are the names in its log
 type Line struct {
 	Message     string             `json:"msg"`
 	Time        time.Time          `json:"time"`

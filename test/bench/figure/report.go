@@ -90,9 +90,10 @@ func (r Report) Missed() []Goal {
 func (r Report) WriteTo(w io.Writer) (int64, error) {
 	var b strings.Builder
 
-	fmt.Fprintf(&b, "# Performance\n\nMade by `%s` on %s, in %s; nobody typed a figure. Revision %s, on %s.\n\n", r.Command, r.Date, r.Took, r.Revision, r.Machine)
-	b.WriteString("Figures are medians, with the lowest and the highest value in brackets where they differ. Compare figures of one table with each other, " +
-		"not with those of another machine: everything, the stand-in for AWS too, ran on the one above.\n\n")
+	fmt.Fprintf(&b, "# Performance\n\nMade by `%s` on %s, in %s; nobody typed a figure. Revision %s, on %s.\n\n",
+		r.Command, r.Date, r.Took, r.Revision, r.Machine)
+	b.WriteString("Figures are medians, with the lowest and the highest value in brackets where they differ. Compare figures of one\n" +
+		"table with each other, not with those of another machine: everything, the stand-in for AWS too, ran on the one above.\n\n")
 	b.WriteString("## Goals\n\n")
 	writeGoals(&b, r.Goals)
 
@@ -140,7 +141,7 @@ func (s Section) write(b *strings.Builder) {
 	}
 }
 
-func (t Table) write(b *strings.Builder) {
+func (t *Table) write(b *strings.Builder) {
 	line := func(cells []string) { fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | ")) }
 
 	line(t.Columns)

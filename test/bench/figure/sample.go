@@ -19,8 +19,9 @@ const (
 	Seconds
 	// Bytes are sizes.
 	Bytes
-	// PerSecond and PerMinute are rates.
+	// PerSecond is a rate.
 	PerSecond
+	// PerMinute is a rate.
 	PerMinute
 	// Ratio is one figure divided by another.
 	Ratio
@@ -29,6 +30,8 @@ const (
 )
 
 // Sample is one figure, measured as often as it has values.
+//
+//nolint:recvcheck // it is a value, but for Add
 type Sample struct {
 	Unit   Unit
 	Values []float64
