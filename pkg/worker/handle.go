@@ -207,7 +207,8 @@ func (h *held) watch(ctx context.Context, rec tenant.Record) (tenant.Record, boo
 	h.putDown()
 	h.log.DebugContext(ctx, "watching the lease of another worker", "owner", rec.Lease.Owner, "fence", rec.Fence)
 
-	const looksPerLease = 4
+	// Each look is one read, and a dead holder is noticed that much earlier.
+	const looksPerLease = 12
 
 	for {
 		if !h.gate.rest(ctx, h.config.LeaseDuration/looksPerLease) {

@@ -359,6 +359,9 @@ func TestFewMessagesAreWatchedAtATime(t *testing.T) {
 		pass(leaseDuration + leaseMargin - time.Second)
 		require.Zero(t, w.engine.started(), "the leases may be alive")
 
+		pass(3 * time.Second)
+		require.Equal(t, worker.MaxWatchers, w.engine.started(), "as soon as they are stale")
+
 		pass(10 * time.Minute)
 		require.Equal(t, worker.MaxWatchers+1, w.engine.started(), "all were taken over")
 		require.Empty(t, w.sqs.Bodies(w.url))
