@@ -283,7 +283,9 @@ func addRows(section *figure.Section, m *mold, crowds []*crowd, short bool) {
 	section.Tables = append(section.Tables, t)
 
 	const (
-		growsAtMost = 1.1
+		// growsAtMost is for ten times the rows: a longer sweep has more chances to be
+		// looked at just before the garbage collector runs.
+		growsAtMost = 1.25
 		// byTheClock is what may come on top of what an event takes: a look whether
 		// the fleet is paused, or a write of progress.
 		byTheClock = 1
