@@ -66,6 +66,9 @@ type Gate struct {
 	// lost are the creations, by URN, that the CLI took for failed.
 	lost map[string]json.RawMessage
 
+	// kept ends with the entries of the history that are being written.
+	kept sync.WaitGroup
+
 	local    *local
 	listener net.Listener
 	server   *http.Server
@@ -275,8 +278,12 @@ func (g *Gate) Err() error {
 }
 
 // Complaints are what went wrong without harm to the state: requests for what
-// is not of this stack, and history that was not written.
-func (g *Gate) Complaints() []string { return g.local.takeComplaints() }
+// is not of this stack, and history that was not written. It waits for the latter.
+func (g *Gate) Complaints() []string {
+	g.kept.Wait()
+
+	return g.local.takeComplaints()
+}
 
 // Close stops serving, waits for the write that is under way and unlocks the
 // stack. clean reports that every write of the state was answered, so that a
@@ -287,6 +294,7 @@ func (g *Gate) Close(ctx context.Context) (clean bool, err error) {
 	<-g.served
 
 	close(g.done)
+	g.kept.Wait()
 
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -15,6 +15,9 @@ import (
 func (g *Gate) Remove(ctx context.Context) error {
 	defer g.cfg.Busy()()
 
+	// An entry that came later would stay.
+	g.kept.Wait()
+
 	g.mu.Lock()
 	defer g.mu.Unlock()
 

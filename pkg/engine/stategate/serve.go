@@ -221,6 +221,8 @@ func (g *Gate) hang(r *http.Request) {
 // what was done counts even if nobody can read about it.
 const historyBound = 15 * time.Second
 
+// keep writes an entry of the history while the CLI, which does not look at it
+// again, comes to its end. Close and Remove wait for it.
 func (g *Gate) keep(r *http.Request, key string, body []byte) {
 	left := g.cfg.Left()
 	if left <= 0 {
@@ -228,12 +230,15 @@ func (g *Gate) keep(r *http.Request, key string, body []byte) {
 	}
 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), min(left, historyBound))
-	defer cancel()
-
 	stamp := Stamp{Fence: g.cfg.Fence, Operation: g.cfg.Operation}
-	if _, err := g.store.Put(ctx, key, body, stamp, Condition{}); err != nil {
-		g.local.complainf("an entry of the history was not written: %v", err)
-	}
+
+	g.kept.Go(func() {
+		defer cancel()
+
+		if _, err := g.store.Put(ctx, key, body, stamp, Condition{}); err != nil {
+			g.local.complainf("an entry of the history was not written: %v", err)
+		}
+	})
 }
 
 // copy makes backups, which share the bytes of what they copy.

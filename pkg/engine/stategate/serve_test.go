@@ -3,8 +3,10 @@ package stategate_test
 import (
 	"encoding/xml"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -227,6 +229,60 @@ func TestHistoryIsNoState(t *testing.T) {
 	store.before = nil
 
 	require.True(t, a.close(t))
+}
+
+// The CLI need not wait for an entry of the history, but the end of the operation
+// does.
+func TestHistoryIsWrittenOnTheWay(t *testing.T) {
+	t.Parallel()
+
+	const entry = ".pulumi/history/lessor/acme/acme-1.history.json"
+
+	for name, end := range map[string]func(*testing.T, *opened){
+		"close":  func(t *testing.T, a *opened) { t.Helper(); require.True(t, a.close(t)) },
+		"remove": func(t *testing.T, a *opened) { t.Helper(); require.NoError(t, a.Remove(t.Context())) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			store := newMemory()
+			a := open(t, store, config(1, true))
+
+			under, goOn := make(chan struct{}), make(chan struct{})
+			store.before = func(key string) error {
+				if key == entry {
+					close(under)
+					<-goOn
+				}
+
+				return nil
+			}
+
+			status, _ := do(t, http.MethodPut, a.base+"/"+entry, "{}")
+			require.Equal(t, http.StatusOK, status, "it is answered at once")
+
+			<-under
+
+			ended := make(chan struct{})
+
+			go func() {
+				defer close(ended)
+
+				end(t, a)
+			}()
+
+			select {
+			case <-ended:
+				require.Fail(t, "the end did not wait")
+			case <-time.After(50 * time.Millisecond):
+			}
+
+			close(goOn)
+			<-ended
+
+			require.Equal(t, name == "close", slices.Contains(store.keys(), entry), "a removal takes the history along")
+		})
+	}
 }
 
 func TestAMultipartUploadIsOneWrite(t *testing.T) {
