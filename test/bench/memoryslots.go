@@ -247,7 +247,6 @@ func addPlainAtOnce(l *lab, section *figure.Section) (err error) {
 
 	t := figure.Table{Columns: []string{fmt.Sprintf("%d operations at once in one process, plain", filledSlots), ""}}
 	t.Row("PSS of all processes together, at most", figure.Of(figure.Bytes, float64(got.Total)))
-	t.Row("of the process itself", figure.Of(figure.Bytes, float64(got.Most.Stays)))
 	t.Note = "The same program. Nothing bounds these: one that takes more than there is ends all of them."
 	section.Tables = append(section.Tables, t)
 
