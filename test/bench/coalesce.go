@@ -17,7 +17,8 @@ const (
 	coalesceText  = `
 Changes of a tenant that come while an operation runs on it. Each is recorded and left to the worker that runs the operation,
 which then makes one more operation for all of them. The requests are those that it takes until a change is recorded and its
-message deleted, while the operation runs; the time is from the end of the program that runs until the last change is applied.`
+message deleted, while the operation runs; the time is from the end of the program that runs until the last change is applied.
+The worker has more than one slot: changes can only be recorded while one is free.`
 )
 
 // coalesced is what became of many changes.
@@ -38,12 +39,12 @@ func measureCoalesce(ctx context.Context, l *lab) (figure.Section, error) {
 func checkCoalesce(ctx context.Context, l *lab) (figure.Section, error) { return coalesce(ctx, l, 1) }
 
 func coalesce(ctx context.Context, l *lab, rounds int) (section figure.Section, err error) {
-	const changes, operations, slots = 100, 2, 4
+	const changes, operations = 100, 2
 
 	section = figure.Section{Title: coalesceTitle, Text: coalesceText}
 
 	f, err := l.NewFleet(ctx, bed.FleetOptions{
-		Catalog: benchCatalog, Variables: []string{fmt.Sprintf("LESSOR_MAX_SLOTS=%d", slots), "LESSOR_POLL_WAIT=1s"},
+		Catalog: benchCatalog, Variables: []string{fmt.Sprintf("LESSOR_MAX_SLOTS=%d", idleSlots), "LESSOR_POLL_WAIT=1s"},
 	})
 	if err != nil {
 		return section, err

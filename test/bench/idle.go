@@ -47,8 +47,11 @@ const (
 	// idleTenants are as many as are settled, and as are held. Neighbours in the
 	// queue are of different tenants.
 	idleTenants = 8
-	// idleSlots are those of a worker under the chart's defaults.
-	idleSlots = 4
+	// idleSlots are few enough that what a worker receives at once fits into one
+	// read of its connection. A server on the same machine answers so soon that the
+	// SDK closes the connection in the middle of a longer answer now and then, as
+	// bed.Loop tells, and the messages in it are lost for a visibility timeout.
+	idleSlots = 3
 )
 
 func newIdle(ctx context.Context, l *lab) (*idle, error) {
@@ -59,7 +62,7 @@ func newIdle(ctx context.Context, l *lab) (*idle, error) {
 
 	f, err := l.NewFleet(ctx, bed.FleetOptions{
 		Catalog: benchCatalog, Counter: counter,
-		Variables: []string{fmt.Sprintf("LESSOR_MAX_SLOTS=%d", idleSlots), "LESSOR_POLL_WAIT=1s"},
+		Variables: []string{fmt.Sprintf("LESSOR_MAX_SLOTS=%d", idleSlots), "LESSOR_POLL_WAIT=1s", "LESSOR_VISIBILITY_TIMEOUT=20s"},
 	})
 	if err != nil {
 		return nil, err

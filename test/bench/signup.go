@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"time"
 
 	"github.com/lessor-dev/lessor/pkg/tenant"
@@ -161,7 +162,7 @@ func (u *upstream) backlog(events int) ([][]byte, error) {
 		}
 
 		body, err := u.fleet.Event(tenant.EventUpdated, u.ids[at], func(e *tenant.Event) {
-			e.Parameters = tenant.Parameters{parameterNote: quote(fmt.Sprint(n))}
+			e.Parameters = tenant.Parameters{parameterNote: quote(strconv.Itoa(n))}
 		})
 		if err != nil {
 			return nil, err
