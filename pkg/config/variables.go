@@ -173,7 +173,10 @@ func processVariables() map[string]variable {
 			form:  anAmount + "768Mi",
 			check: someMemory,
 		},
-		"LESSOR_MEMORY_RESERVE": {about: "Memory for the worker itself", form: anAmount + "256Mi"},
+		"LESSOR_MEMORY_RESERVE": {
+			about: "Memory for the worker itself, and for the process that waits for the next operation",
+			form:  anAmount + "256Mi",
+		},
 		"LESSOR_MEMORY_LIMIT": {
 			about: "Memory for everything",
 			form:  anAmount + "4Gi",

@@ -16,7 +16,7 @@ const (
 	Receive Phase = "receive"
 	// Accept decodes the event and writes it to the tenant's row.
 	Accept Phase = "accept"
-	// Lease keeps the message, takes the lease and reads the row under it.
+	// Lease keeps the message and takes the lease.
 	Lease Phase = "lease"
 	// ChildStart starts the operation's process, or finds one that was started
 	// ahead, until that has its order.
