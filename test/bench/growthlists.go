@@ -28,7 +28,7 @@ func listsGrow(ctx context.Context, l *lab, m *mold, s size, section *figure.Sec
 	fleets := make([]*bed.Fleet, 0, len(s.listed))
 
 	for _, tenants := range s.listed {
-		f, err := l.NewFleet(ctx, bed.FleetOptions{Catalog: benchCatalog})
+		f, err := l.NewFleet(ctx, bed.FleetOptions{Catalog: benchCatalog, Variables: []string{pollSoon}})
 		if err != nil {
 			return err
 		}

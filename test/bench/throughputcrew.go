@@ -81,7 +81,7 @@ type crew struct {
 
 func newCrew(ctx context.Context, l *lab, workers int) (*crew, error) {
 	f, err := l.NewFleet(ctx, bed.FleetOptions{
-		Catalog: benchCatalog, Variables: []string{"LESSOR_MAX_SLOTS=" + strconv.Itoa(slotsOfWorker)},
+		Catalog: benchCatalog, Variables: []string{"LESSOR_MAX_SLOTS=" + strconv.Itoa(slotsOfWorker), pollSoon},
 	})
 	if err != nil {
 		return nil, err

@@ -99,11 +99,15 @@ func (b *Bed) NewFleet(ctx context.Context, o FleetOptions) (*Fleet, error) {
 // Environ is that of a command that works on the fleet.
 func (f *Fleet) Environ() []string { return f.environ }
 
-// Close drains all workers.
+// Close drains all workers at once: each ends with its last poll.
 func (f *Fleet) Close() error {
+	for _, w := range f.Workers {
+		w.interrupt()
+	}
+
 	errs := make([]error, 0, len(f.Workers))
 	for _, w := range f.Workers {
-		errs = append(errs, w.Stop())
+		errs = append(errs, w.drained())
 	}
 
 	f.Workers = nil

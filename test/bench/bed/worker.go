@@ -106,11 +106,11 @@ func (w *Worker) get(ctx context.Context, path string) ([]byte, error) {
 	return body, nil
 }
 
-// Stop drains the worker.
-func (w *Worker) Stop() error {
-	// An error means that it has ended.
-	_ = w.cmd.Process.Signal(syscall.SIGTERM)
+// interrupt asks the worker to drain. An error means that it has ended.
+func (w *Worker) interrupt() { _ = w.cmd.Process.Signal(syscall.SIGTERM) }
 
+// drained waits for the end of a worker that was asked to drain.
+func (w *Worker) drained() error {
 	select {
 	case err := <-w.exited:
 		w.exited <- err
