@@ -26,6 +26,9 @@ const (
 	scopeParts   = 5
 	scopeService = 3
 	serviceS3    = "s3"
+	// maxBody is twice what DynamoDB takes in a batch, the largest of all:
+	// https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html
+	maxBody = 32 << 20
 )
 
 // proxy is the one endpoint: the simulator under its prefix and for what it
@@ -104,7 +107,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.count(Service(r))
 
 	if r.Header.Get("X-Amz-Target") != "" {
-		if err := readWhole(r); err != nil {
+		if err := readWhole(w, r); err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 
 			return
@@ -119,8 +122,8 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // the answer ends the request, which closes the body, and that looks like a failure
 // to send it. The connection is closed, and of a long answer only the first part
 // arrives. It may have held messages, which nobody sees for a visibility timeout.
-func readWhole(r *http.Request) error {
-	body, err := io.ReadAll(r.Body)
+func readWhole(w http.ResponseWriter, r *http.Request) error {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
 		return fmt.Errorf("reading a request: %w", err)
 	}

@@ -1,6 +1,7 @@
 package localaws
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -117,4 +118,44 @@ func TestVariablesShutOutWhatIsReal(t *testing.T) {
 	}
 
 	require.IsIncreasing(t, environ)
+}
+
+// The emulator answers faster than a connection sees the end of a body.
+func TestBodiesAreReadBeforeTheyAreSentOn(t *testing.T) {
+	t.Parallel()
+
+	var (
+		body io.ReadCloser
+		got  []byte
+	)
+
+	emulator := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		require.NoError(t, body.Close(), "nothing more is to come")
+
+		got, _ = io.ReadAll(r.Body)
+	})
+	p := newProxy(&url.URL{Scheme: "http", Host: "127.0.0.1:1"}, http.NotFoundHandler(), func(http.Handler) http.Handler { return emulator })
+
+	send := func(size int) int {
+		reader, writer := io.Pipe()
+		body = reader
+
+		go func() {
+			_, _ = writer.Write(make([]byte, size))
+			_ = writer.Close()
+		}()
+
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", reader)
+		r.Header.Set("X-Amz-Target", "AmazonSQS.SendMessage")
+
+		w := httptest.NewRecorder()
+		p.ServeHTTP(w, r)
+		require.NoError(t, reader.Close())
+
+		return w.Code
+	}
+
+	require.Equal(t, http.StatusOK, send(100_000))
+	require.Len(t, got, 100_000)
+	require.Equal(t, http.StatusBadRequest, send(maxBody+1))
 }
