@@ -113,9 +113,9 @@ func (p pairOfSides) one(ctx context.Context, l *lab, s side, program string, id
 		return measured(ctx, l, s, p.counters[s], program, id, a)
 	}
 
-	peak := bed.WatchMemory(s.pid())
+	watch := bed.WatchMemory(s.pid())
 	got, err := measured(ctx, l, s, p.counters[s], program, id, a)
-	got.memory = peak.Stop().Others
+	got.memory = watch.Stop().Most.Operation()
 
 	return got, err
 }

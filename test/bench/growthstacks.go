@@ -110,7 +110,7 @@ func operateIn(ctx context.Context, l *lab, towns []*town, s size) error {
 		for i := range towns {
 			t := towns[(i+round)%len(towns)]
 
-			var peak *bed.Peak
+			var peak *bed.MemoryWatch
 			// To look at memory takes time.
 			if round >= s.rounds {
 				peak = bed.WatchMemory(t.ours.pid())
@@ -119,7 +119,7 @@ func operateIn(ctx context.Context, l *lab, towns []*town, s size) error {
 			got, err := measured(ctx, l, t.ours, nil, bare, t.id, noChange)
 
 			if peak != nil {
-				t.memories.Add(float64(peak.Stop().Others))
+				t.memories.Add(float64(peak.Stop().Most.Operation()))
 			} else {
 				t.costs[noChange] = append(t.costs[noChange], got)
 			}

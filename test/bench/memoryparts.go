@@ -84,7 +84,7 @@ func addParts(ctx context.Context, l *lab, section *figure.Section) (most figure
 }
 
 func watched(ctx context.Context, s side, program string, id tenant.ID, a action, to *partsOf) error {
-	watch := bed.WatchParts(s.pid())
+	watch := bed.WatchMemory(s.pid())
 	_, err := s.run(ctx, program, id, a)
 
 	to.add(watch.Stop())

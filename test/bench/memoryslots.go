@@ -144,7 +144,7 @@ func fillSlots(ctx context.Context, l *lab, group *bed.Group, limit, operationMe
 		return got, err
 	}
 
-	watch := bed.WatchParts(w.PID)
+	watch := bed.WatchMemory(w.PID)
 	err = meetAll(ctx, l, f)
 	got.total = watch.Stop().Total
 
@@ -237,7 +237,7 @@ func addPlainAtOnce(l *lab, section *figure.Section) (err error) {
 		orders = append(orders, bed.PlainOrder{Tenant: id, Program: meet, Parameters: meetingOf(room)})
 	}
 
-	watch := bed.WatchParts(p.PID)
+	watch := bed.WatchMemory(p.PID)
 	_, err = p.Run(orders[0], orders[1:]...)
 	got := watch.Stop()
 

@@ -126,7 +126,7 @@ func (s *supervised) rests(ctx context.Context, w *bed.Worker) error {
 		return err
 	}
 
-	s.ready = figure.Of(figure.Bytes, float64(bed.WatchParts(w.PID).Stop().Most.Operation()))
+	s.ready = figure.Of(figure.Bytes, float64(bed.WatchMemory(w.PID).Stop().Most.Operation()))
 
 	values := map[string]float64{}
 

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -146,64 +145,4 @@ func commandOf(pid int) string {
 	}
 
 	return string(text)
-}
-
-// Peak is the highest memory of a process with all its descendants.
-type Peak struct {
-	stop chan struct{}
-	done sync.WaitGroup
-	// Total is of all, Others of the descendants alone, in bytes (PSS). Anonymous
-	// is of the process alone, without what files back.
-	Total, Others, Anonymous int64
-}
-
-// sampleEvery is how often memory is looked at. A look costs milliseconds, so
-// that times are not measured at the same time.
-const sampleEvery = 20 * time.Millisecond
-
-// WatchMemory looks at a process until Stop.
-func WatchMemory(pid int) *Peak {
-	p := &Peak{stop: make(chan struct{})}
-
-	p.done.Go(func() {
-		ticker := time.NewTicker(sampleEvery)
-		defer ticker.Stop()
-
-		for {
-			p.look(pid)
-
-			select {
-			case <-p.stop:
-				return
-			case <-ticker.C:
-			}
-		}
-	})
-
-	return p
-}
-
-func (p *Peak) look(pid int) {
-	var others int64
-
-	for _, child := range descendants(pid) {
-		if m, err := MemoryOf(child); err == nil {
-			others += m.Proportional
-		}
-	}
-
-	p.Others = max(p.Others, others)
-
-	if m, err := MemoryOf(pid); err == nil {
-		p.Total = max(p.Total, others+m.Proportional)
-		p.Anonymous = max(p.Anonymous, m.Anonymous)
-	}
-}
-
-// Stop ends the watch. What was seen can be read then.
-func (p *Peak) Stop() *Peak {
-	close(p.stop)
-	p.done.Wait()
-
-	return p
 }

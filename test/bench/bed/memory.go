@@ -23,8 +23,8 @@ func (p Parts) Operation() int64 { return p.Child + p.CLI + p.Provider }
 // Total is all of it.
 func (p Parts) Total() int64 { return p.Stays + p.Operation() }
 
-// PartsWatch finds when a process with all its descendants holds the most.
-type PartsWatch struct {
+// MemoryWatch finds when a process with all its descendants holds the most.
+type MemoryWatch struct {
 	stop chan struct{}
 	done sync.WaitGroup
 	// most are the parts when the operations held the most, total and anonymous
@@ -33,9 +33,13 @@ type PartsWatch struct {
 	total, anonymous int64
 }
 
-// WatchParts looks at a process until Stop.
-func WatchParts(pid int) *PartsWatch {
-	w := &PartsWatch{stop: make(chan struct{})}
+// sampleEvery is how often memory is looked at. A look costs milliseconds, so
+// that times are not measured at the same time.
+const sampleEvery = 20 * time.Millisecond
+
+// WatchMemory looks at a process until Stop.
+func WatchMemory(pid int) *MemoryWatch {
+	w := &MemoryWatch{stop: make(chan struct{})}
 
 	w.done.Go(func() {
 		ticker := time.NewTicker(sampleEvery)
@@ -55,7 +59,7 @@ func WatchParts(pid int) *PartsWatch {
 	return w
 }
 
-func (w *PartsWatch) look(pid int) {
+func (w *MemoryWatch) look(pid int) {
 	var now Parts
 
 	if m, err := MemoryOf(pid); err == nil {
@@ -101,7 +105,7 @@ type Watched struct {
 }
 
 // Stop ends the watch.
-func (w *PartsWatch) Stop() Watched {
+func (w *MemoryWatch) Stop() Watched {
 	close(w.stop)
 	w.done.Wait()
 
