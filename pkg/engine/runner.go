@@ -74,7 +74,7 @@ func WithMemory(bytes int64) Option {
 
 // WithSpare has a child process stand ready after the first operation, so that the
 // next ones begin some 50 ms earlier. It takes the memory of one process that has
-// nothing to do, about 20 MiB.
+// nothing to do, some 30 MiB with the shipped programs.
 func WithSpare() Option {
 	return func(o *options) { o.spare = true }
 }

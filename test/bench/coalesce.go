@@ -78,15 +78,7 @@ func coalesce(ctx context.Context, l *lab, rounds int) (section figure.Section, 
 func changeWhileBusy(ctx context.Context, l *lab, f *bed.Fleet, changes int) (got coalesced, err error) {
 	id, b := tenant.ID(l.Name("hot")), l.newBarrier()
 
-	err = f.Send(ctx, tenant.EventCreated, id, func(e *tenant.Event) {
-		e.Tier = slow
-		e.Parameters = tenant.Parameters{parameterBarrier: quote(b.path)}
-	})
-	if err != nil {
-		return got, err
-	}
-
-	if err := b.reached(ctx); err != nil {
+	if err := b.occupy(ctx, f, id); err != nil {
 		return got, err
 	}
 

@@ -89,15 +89,7 @@ func killAndWait(ctx context.Context, l *lab, f *bed.Fleet) (got resumed, err er
 
 	id, b := tenant.ID(l.Name("orphan")), l.newBarrier()
 
-	err = f.Send(ctx, tenant.EventCreated, id, func(e *tenant.Event) {
-		e.Tier = slow
-		e.Parameters = tenant.Parameters{parameterBarrier: quote(b.path)}
-	})
-	if err != nil {
-		return got, err
-	}
-
-	if err := b.reached(ctx); err != nil {
+	if err := b.occupy(ctx, f, id); err != nil {
 		return got, err
 	}
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lessor-dev/lessor/pkg/engine"
 	"github.com/lessor-dev/lessor/pkg/tenant"
+	"github.com/lessor-dev/lessor/test/bench/bed"
 )
 
 // slow is a program that runs until it is let go.
@@ -73,6 +74,20 @@ func (barrier) mark(path string) error {
 	}
 
 	return nil
+}
+
+// occupy makes a tenant and returns once its first operation runs, which ends no
+// sooner than the barrier opens.
+func (b barrier) occupy(ctx context.Context, f *bed.Fleet, id tenant.ID) error {
+	err := f.Send(ctx, tenant.EventCreated, id, func(e *tenant.Event) {
+		e.Tier = slow
+		e.Parameters = tenant.Parameters{parameterBarrier: quote(b.path)}
+	})
+	if err != nil {
+		return err
+	}
+
+	return b.reached(ctx)
 }
 
 // await returns once a file is there.
